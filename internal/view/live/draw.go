@@ -346,17 +346,13 @@ const (
 
 // nameColumns returns the width of the names: that of the longest, but at most half the screen.
 func (r *Run) nameColumns(columns int) int {
-	longest := 0
-	for i := range r.rows {
-		longest = max(longest, len(r.rows[i].name))
-	}
 	switch {
 	case columns < smallColumns:
 		return columns - prefixColumns
 	case columns < wideColumns:
-		return min(longest, columns-prefixColumns-timeColumns)
+		return min(r.longest, columns-prefixColumns-timeColumns)
 	default:
-		return min(longest, columns/2-prefixColumns)
+		return min(r.longest, columns/2-prefixColumns)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/fullscreen"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -66,10 +67,12 @@ type Run struct {
 	began   time.Time
 	state   *view.RunState
 	rows    []row         // of all steps; those of barriers and guards have no name
-	unmet   []int         // for each step, how many of its dependencies have not settled
+	needs   [][]int       // for each step, those that have to settle before, each once
+	unmet   []int         // for each step, how many of them have not settled
 	waiters map[int][]int // the steps that depend on each step
 	counts  [sections]int // of objects
 	total   int
+	longest int    // the longest name, in columns
 	notice  string // of the last event
 	warning string // the last line written to the standard error
 	hint    string // about the last key
@@ -83,20 +86,22 @@ type Run struct {
 func NewRun(p *plan.Plan, o Options) *Run {
 	r := &Run{
 		options: o, began: o.Now(), state: view.NewRunState(p),
-		rows: make([]row, len(p.Steps)), unmet: make([]int, len(p.Steps)),
-		waiters: map[int][]int{}, changed: func() {},
+		rows: make([]row, len(p.Steps)), needs: make([][]int, len(p.Steps)),
+		unmet: make([]int, len(p.Steps)), waiters: map[int][]int{}, changed: func() {},
 	}
 	name := nameOf(p)
 	for i := range p.Steps {
 		step := &p.Steps[i]
 		if step.Op.IsObject() {
 			r.rows[i].name = name(step.Ref)
+			r.longest = max(r.longest, fullscreen.Width(r.rows[i].name))
 			r.total++
 			r.counts[pending]++
 		}
 		r.rows[i].section = pending
-		for _, d := range dependencies(step) {
-			r.unmet[i]++
+		r.needs[i] = dependencies(step)
+		r.unmet[i] = len(r.needs[i])
+		for _, d := range r.needs[i] {
 			r.waiters[d] = append(r.waiters[d], i)
 		}
 	}
@@ -302,7 +307,7 @@ func (r *Run) blockers(i int) string {
 // looks through barriers and guards.
 func (r *Run) firstBlocker(i int) (first, more int) {
 	first = -1
-	for _, d := range dependencies(&r.state.Plan.Steps[i]) {
+	for _, d := range r.needs[i] {
 		if r.rows[d].released {
 			continue
 		}
