@@ -31,6 +31,8 @@ type invocation struct {
 	mode  mode
 	label string                  // of the profiles
 	line  func(string, time.Time) // gets every line of the standard output; may be nil
+
+	terminal bool // its streams are a terminal, instead of pipes
 }
 
 // ran is the result of a command.
@@ -67,7 +69,7 @@ func (s *site) command(ctx context.Context, g *ground, in invocation) (*ran, err
 		return nil, err
 	}
 	done := &ran{}
-	if done.Sample, err = measured(cmd, in.line); err != nil {
+	if done.Sample, err = measured(cmd, in); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", filepath.Base(program), strings.Join(in.args, " "), err)
 	}
 	if in.mode == counting {
@@ -78,35 +80,45 @@ func (s *site) command(ctx context.Context, g *ground, in invocation) (*ran, err
 	return done, err
 }
 
-// measured runs a "bench measure" and calls line for each line of its standard output. The error
-// quotes the end of the output.
-func measured(cmd *exec.Cmd, line func(string, time.Time)) (sample Sample, err error) {
+// measured runs the "bench measure" of an invocation, and calls line for each line of its standard
+// output. The error quotes the end of the output.
+func measured(cmd *exec.Cmd, in invocation) (sample Sample, err error) {
 	report, theirs, err := os.Pipe()
 	if err != nil {
 		return sample, err
 	}
 	defer report.Close()
 	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	said := &ending{} // of both streams
 	cmd.Stderr = said
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		theirs.Close()
-		return sample, err
+	start := startOnPipes
+	if in.terminal {
+		start = startOnTerminal
 	}
-	err = cmd.Start()
+	stdout, err := start(cmd)
 	theirs.Close()
 	if err != nil {
 		return sample, err
 	}
-	readLines(io.TeeReader(stdout, said), line)
+	defer stdout.Close()
+	readLines(io.TeeReader(stdout, said), in.line)
 	reported := json.NewDecoder(report).Decode(&sample)
 	if err := cmd.Wait(); err != nil {
 		return sample, fmt.Errorf("%w\n%s", err, said.all())
 	}
 	return sample, reported
+}
+
+// startOnPipes starts a command in a process group of its own. The reader returns its standard
+// output.
+func startOnPipes(cmd *exec.Cmd) (io.ReadCloser, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return stdout, cmd.Start()
 }
 
 // ending is a writer that keeps the end of its input. It may be used concurrently.

@@ -96,3 +96,18 @@ func find(all []*Result, r *Result, which func(*Result) bool) *Result {
 	}
 	return all[i]
 }
+
+// viewShare returns how much of a core the live view takes, in per cent: the CPU time of a run with
+// it without that of a run that prints nothing, of the time that the run took.
+func viewShare(all []*Result, r *Result) (float64, bool) {
+	unseen := find(all, r, func(other *Result) bool {
+		return other.Where == shownNot && other.Objects == r.Objects
+	})
+	took, known := r.median(wall)
+	if unseen == nil || !known || took == 0 {
+		return 0, false
+	}
+	with, _ := r.median(cpu)
+	without, known := unseen.median(cpu)
+	return 100 * (with - without) / took, known
+}

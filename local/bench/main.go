@@ -38,6 +38,7 @@ var scenarios = []scenario{
 	{"namespaces", 2000, 2, false, work{content: mixed, spread: 200, fixed: true}.run},
 	{"crowded", 20, 5, true, crowded},
 	{"start", 6, 10, true, start},
+	{"view", 200, 3, false, view},
 }
 
 // site is where a scenario runs, and with what.

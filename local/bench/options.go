@@ -36,7 +36,7 @@ func parseOptions(args []string) (o options, err error) {
 	objects := flags.String(
 		"n",
 		"",
-		"numbers of objects, separated by commas (ready, mixed, namespaces)",
+		"numbers of objects, separated by commas (ready, mixed, namespaces, view)",
 	)
 	flags.IntVar(&o.rounds, "rounds", 0, "number of rounds (default: the scenario's own)")
 	flags.IntVar(&o.foreign, "foreign", 20000, "number of foreign objects in the crowded cluster")

@@ -47,6 +47,7 @@ var (
 		},
 		{"version", "start", "", []string{version}, 0, milliseconds, 20, " ms"},
 		{"status of 6 objects", "start", "", []string{status}, 6, milliseconds, 150, " ms"},
+		{"CPU of the live view, of a core", "view", shownLive, []string{created}, 0, viewShare, 5, " %"},
 		{"program", "start", "", []string{program}, 0, programSize, 60, " MB"},
 	}
 )

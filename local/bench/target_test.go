@@ -19,7 +19,12 @@ func TestJudge(t *testing.T) {
 		r.Scenario, r.Where = "crowded", where
 	}
 	busy.Samples[0].Peak = 111
-	all := []*Result{floor, few, many, slow, before, failed, quiet, busy}
+	drawn, unseen := took("muster", ours, created, 200, 40), took("muster", ours, created, 200, 41)
+	for where, r := range map[string]*Result{shownLive: drawn, shownNot: unseen} {
+		r.Scenario, r.Where = "view", where
+	}
+	drawn.Samples[0].CPU, unseen.Samples[0].CPU = 3.5, 1
+	all := []*Result{drawn, unseen, floor, few, many, slow, before, failed, quiet, busy}
 	compare(all, nil, absent(nil))
 	got := map[string]Verdict{}
 	for _, v := range judge(all) {
@@ -37,6 +42,8 @@ func TestJudge(t *testing.T) {
 			Verdict: missed},
 		"time in a crowded cluster, × empty muster": {Objects: 20, Step: created, Figure: 1.25,
 			Verdict: met},
+		"CPU of the live view, of a core muster": {Objects: 200, Step: created, Figure: 6.25,
+			Verdict: missed},
 		"peak in a crowded cluster, more than empty muster": {Objects: 20, Step: created, Figure: 11,
 			Verdict: missed},
 	} {

@@ -36,6 +36,7 @@ type tool struct {
 	status  []string       // shows the state of a package; nil: not measured
 	version []string       // nil: not measured
 	probe   []string       // a command; "unknown command" means that the tool cannot take part
+	view    []string       // create for which --output is given; nil: not measured
 	ready   *regexp.Regexp // the line that reports a ready object, with its name
 	once    bool           // it can only create and delete
 }
@@ -60,6 +61,7 @@ var tools = []tool{
 		destroy: []string{"destroy", "{dir}", "--yes"},
 		status:  []string{"status", "{dir}"},
 		version: []string{"version"},
+		view:    []string{"apply", "{dir}", "--yes", "--reconcile-timeout=10m"},
 		ready:   regexp.MustCompile(`^deployment\.apps/(\S+) reconciled$`),
 	},
 	{
@@ -67,7 +69,10 @@ var tools = []tool{
 		create:  []string{"deploy", "-a", "bench", "-n", "{ns}", "-f", "{objects}", "--yes"},
 		destroy: []string{"delete", "-a", "bench", "-n", "{ns}", "--yes"},
 		probe:   []string{"deploy"},
-		ready:   reconciledByApp,
+		view: []string{
+			"apply", "-a", "bench", "-n", "{ns}", "-f", "{objects}", "--yes", "--reconcile-timeout=10m",
+		},
+		ready: reconciledByApp,
 	},
 	{
 		name: "kpt", program: "kpt",
