@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
@@ -84,7 +83,8 @@ func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	}
 	r.Register(ast.KindHTMLBlock, nothing)
 	r.Register(ast.KindRawHTML, nothing)
-	r.Register(ast.KindFencedCodeBlock, renderCode)
+	r.Register(ast.KindFencedCodeBlock, renderFenced)
+	r.Register(ast.KindCodeBlock, renderIndented)
 	r.Register(extast.KindTable, renderTable)
 }
 
@@ -99,19 +99,14 @@ func renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.Wal
 	return ast.WalkContinue, nil
 }
 
-// renderCode renders a block of code: with the name of its file, and with marked commands.
-func renderCode(
+// renderFenced renders a block of code: with the name of its file, and with marked commands.
+func renderFenced(
 	w util.BufWriter, source []byte, node ast.Node, entering bool,
 ) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
 	}
 	block := node.(*ast.FencedCodeBlock)
-	var lines bytes.Buffer
-	for i := range block.Lines().Len() {
-		line := block.Lines().At(i)
-		lines.Write(line.Value(source))
-	}
 	lang, file := string(block.Language(source)), ""
 	if block.Info != nil {
 		_, file, _ = strings.Cut(string(block.Info.Segment.Value(source)), " ")
@@ -119,8 +114,24 @@ func renderCode(
 	if lang == "yaml" && file != "" {
 		fmt.Fprintf(w, "<p class=\"file\">%s</p>\n", util.EscapeHTML([]byte(file)))
 	}
+	writeCode(w, lang, string(block.Lines().Value(source)))
+	return ast.WalkContinue, nil
+}
+
+// renderIndented renders a block of code without a language.
+func renderIndented(
+	w util.BufWriter, source []byte, node ast.Node, entering bool,
+) (ast.WalkStatus, error) {
+	if entering {
+		writeCode(w, "", string(node.Lines().Value(source)))
+	}
+	return ast.WalkContinue, nil
+}
+
+// writeCode writes code as an element that can be scrolled with the keyboard.
+func writeCode(w util.BufWriter, lang, code string) {
 	fmt.Fprintf(w, "<pre class=\"%s\" tabindex=\"0\"><code>", util.EscapeHTML([]byte(lang)))
-	for line := range strings.Lines(lines.String()) {
+	for line := range strings.Lines(code) {
 		escaped := string(util.EscapeHTML([]byte(strings.TrimSuffix(line, "\n"))))
 		if lang == "console" && strings.HasPrefix(line, "$ ") {
 			escaped = "<b>" + escaped + "</b>"
@@ -128,5 +139,4 @@ func renderCode(
 		_, _ = w.WriteString(escaped + "\n")
 	}
 	_, _ = w.WriteString("</code></pre>\n")
-	return ast.WalkContinue, nil
 }
