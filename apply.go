@@ -62,6 +62,9 @@ type Holder struct {
 	Name    string // a user or a program
 	Command string // what it does; empty means apply or destroy
 	Wait    time.Duration
+	// Waiting receives who runs it when a run that waits finds the lock held, and again when it is
+	// held by another run; nil ignores that.
+	Waiting func(holder string)
 	// Supersede asks a run that holds the lock to stop.
 	Supersede bool
 }
@@ -223,12 +226,17 @@ func (h Holder) acquire(
 	if h.Command != "" {
 		command = h.Command
 	}
+	waiting := func(holder lock.Holder) {
+		if h.Waiting != nil {
+			h.Waiting(holder.String())
+		}
+	}
 	held, run, err := lock.Acquire(ctx, c.client, set, lock.Options{
 		Holder: lock.Holder{
 			User: h.Name, Host: host, PID: os.Getpid(), Run: lock.NewRun(), Command: command,
 			Since: time.Now(),
 		},
-		Wait: h.Wait, Supersede: h.Supersede, Manager: DefaultManager,
+		Wait: h.Wait, Waiting: waiting, Supersede: h.Supersede, Manager: DefaultManager,
 	})
 	forbidden, absent := (*lock.ForbiddenError)(nil), (*lock.NoNamespaceError)(nil)
 	other := (*lock.HeldError)(nil)

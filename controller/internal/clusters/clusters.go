@@ -65,12 +65,12 @@ func (p *Pool) As(namespace, serviceAccount string) (*Identity, error) {
 	return i, nil
 }
 
-// Keep forgets the identities that are not among some users.
-func (p *Pool) Keep(users map[string]bool) {
+// Keep forgets the identities of a namespace that are not among some service accounts.
+func (p *Pool) Keep(namespace string, serviceAccounts map[string]bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	for user := range p.identities {
-		if !users[user] {
+	for user, i := range p.identities {
+		if i.Namespace == namespace && !serviceAccounts[i.ServiceAccount] {
 			delete(p.identities, user)
 		}
 	}

@@ -34,7 +34,6 @@ type Watcher struct {
 
 // tracked are the objects of one Set.
 type tracked struct {
-	user   string
 	places map[place][]string // names of objects, by place
 }
 
@@ -59,15 +58,14 @@ func New(changed func(set types.NamespacedName)) *Watcher {
 func (w *Watcher) Track(
 	ctx context.Context, set types.NamespacedName, as *clusters.Identity, objects []muster.Object,
 ) (fresh bool, err error) {
-	t := tracked{
-		user: clusters.User(as.Namespace, as.ServiceAccount), places: map[place][]string{},
-	}
+	t := tracked{places: map[place][]string{}}
+	user := clusters.User(as.Namespace, as.ServiceAccount)
 	for _, o := range objects {
 		resource, namespaced, err := as.Cluster.Resource(ctx, o)
 		if err != nil {
 			continue // a kind that the run brings along: the next run watches it
 		}
-		p := place{user: t.user, resource: resource}
+		p := place{user: user, resource: resource}
 		if namespaced {
 			p.namespace = o.Namespace
 		}
@@ -112,17 +110,6 @@ func (w *Watcher) forget(set types.NamespacedName, except map[place][]string) {
 			delete(w.sources, p)
 		}
 	}
-}
-
-// Users returns the users as whom objects are watched.
-func (w *Watcher) Users() map[string]bool {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	users := map[string]bool{}
-	for _, t := range w.sets {
-		users[t.user] = true
-	}
-	return users
 }
 
 // Stop ends all watches.

@@ -28,8 +28,8 @@ func decide(set *v1alpha1.Set, s *state, key string, now time.Time) decision {
 	case s.running():
 		// A run that writes when its window closes finishes: what is new would have to wait anyway.
 		return decision{supersede: s.run.Key != key && (open || !s.run.Writing())}
-	case s.last == nil && left(set):
-		return decision{task: run.Look, quiet: true}
+	case (s.last == nil || sameSpec(s.key, key) && s.key != key && !s.stale) && left(set):
+		return decision{task: run.Look, quiet: true} // the version of a source says nothing yet
 	case s.last == nil || s.key != key || s.stale || s.held && open:
 		return decision{task: first(set)}
 	}
@@ -85,8 +85,8 @@ func first(set *v1alpha1.Set) run.Task {
 	return run.Deploy
 }
 
-// left reports whether a Set that the controller meets for the first time has been applied, and
-// what others have changed meanwhile is not put back.
+// left reports whether a Set has been applied, and what others have changed meanwhile is not put
+// back.
 func left(set *v1alpha1.Set) bool {
 	return set.Spec.Drift != v1alpha1.DriftCorrect && set.Spec.Drift != "" && IsReady(set)
 }

@@ -128,6 +128,39 @@ func TestStartedAgain(t *testing.T) {
 	}
 }
 
+// What others changed is not put back because of a source that has another version: it may have the
+// same content.
+func TestAnotherVersion(t *testing.T) {
+	set := &v1alpha1.Set{Spec: v1alpha1.SetSpec{Drift: v1alpha1.DriftReport}}
+	set.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "True"}}
+	before, s := keyOf(set, "1"), ended(muster.Succeeded)
+	s.key = before
+	for _, test := range []struct {
+		name string
+		spec func(*v1alpha1.SetSpec)
+		key  string
+		want decision
+	}{
+		{"of the source", func(*v1alpha1.SetSpec) {}, keyOf(set, "2"),
+			decision{task: run.Look, quiet: true}},
+		{"of what is put back", func(s *v1alpha1.SetSpec) { s.Drift = v1alpha1.DriftCorrect },
+			keyOf(set, "2"), decision{task: run.Deploy}},
+		{"of the Set", func(*v1alpha1.SetSpec) {},
+			keyOf(&v1alpha1.Set{ObjectMeta: metav1.ObjectMeta{Generation: 1}}, "1"),
+			decision{task: run.Deploy}},
+	} {
+		of := set.DeepCopy()
+		test.spec(&of.Spec)
+		if got := decide(of, s, test.key, now); got != test.want {
+			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
+		}
+	}
+	s.stale = true
+	if got, want := decide(set, s, keyOf(set, "2"), now), (decision{task: run.Deploy}); got != want {
+		t.Errorf("another content: got %+v, want %+v", got, want)
+	}
+}
+
 func TestBackoff(t *testing.T) {
 	set := &v1alpha1.Set{}
 	for failures, want := range map[int32]time.Duration{

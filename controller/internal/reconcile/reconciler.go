@@ -8,6 +8,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -92,6 +93,22 @@ func (r *Reconciler) forget(name types.NamespacedName) {
 		s.run.Supersede()
 	}
 	r.Members.Forget(name)
+	r.forgetIdentities(name.Namespace)
+}
+
+// forgetIdentities forgets the service accounts of a namespace that no Set of it uses. A run that
+// still uses one is not affected.
+func (r *Reconciler) forgetIdentities(namespace string) {
+	sets := &v1alpha1.SetList{}
+	err := r.Client.List(r.base, sets, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return // it ends with the process
+	}
+	used := map[string]bool{}
+	for i := range sets.Items {
+		used[r.serviceAccount(&sets.Items[i])] = true
+	}
+	r.Runner.Pool.Keep(namespace, used)
 }
 
 // suspend ends the run of a Set that others may change.
@@ -166,8 +183,15 @@ func sooner(a, b time.Duration) time.Duration {
 
 // keyOf returns what the source and the Set are: a run with another key has something new to do.
 func keyOf(set *v1alpha1.Set, sourceState string) string {
-	return fmt.Sprintf("%s %d %s %s", set.UID, set.Generation,
+	return fmt.Sprintf("%s %d %q\n%s", set.UID, set.Generation,
 		set.Annotations[v1alpha1.AnnotationReconcile], sourceState)
+}
+
+// sameSpec reports whether two keys differ in the source at most.
+func sameSpec(a, b string) bool {
+	first, _, _ := strings.Cut(a, "\n")
+	second, _, _ := strings.Cut(b, "\n")
+	return first == second
 }
 
 // serviceAccount returns the service account as which a Set is deployed; empty for none.
@@ -192,7 +216,9 @@ func (r *Reconciler) start(
 			return nil // the cache is about to bring the worker back
 		}
 	}
-	if !d.quiet {
+	// One that was ready before the controller has started stays so until there is something to write.
+	s.silent = !d.quiet && s.last == nil && IsReady(set)
+	if !d.quiet && !s.silent {
 		err := r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
 			c := conditions{set, status}
 			c.is(v1alpha1.ConditionReconciling, true, "Running", "the manifests are fetched")

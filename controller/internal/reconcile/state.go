@@ -38,6 +38,7 @@ type state struct {
 	last *run.Outcome // of the last run that was not superseded
 	key  string       // of that run
 
+	silent   bool      // the status does not announce the run, unless it changes something
 	stale    bool      // the source has another revision than the one that is applied
 	held     bool      // what the last run would have applied waits for a window
 	dirty    bool      // an object was changed since the run began, or was not watched

@@ -98,7 +98,15 @@ func (r *Reconciler) stall(
 func (r *Reconciler) writeProgress(ctx context.Context, set *v1alpha1.Set, s *state) error {
 	progress := s.run.Progress()
 	if len(progress.Causes) == 0 {
-		return nil
+		if !s.silent || !progress.Changes {
+			return nil
+		}
+		s.silent = false
+		return r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
+			c := conditions{set, status}
+			c.is(v1alpha1.ConditionReconciling, true, "Running", "the objects are written")
+			c.unknown(v1alpha1.ConditionReady, "Running", "a run is under way")
+		})
 	}
 	return r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
 		status.Causes = nil

@@ -25,17 +25,18 @@ func (j *job) progress(change func(*Progress)) {
 }
 
 // hear returns the sink of the events of the run. The slot of the gate is given back when
-// everything is written, or when nothing was written for a while.
+// everything is written, or when nothing was written for a while after the plan was made.
 func (j *job) hear() func(muster.Event) {
 	quiet := j.runner.quiet()
-	timer := time.AfterFunc(quiet, j.leave)
+	j.idle = time.AfterFunc(time.Hour, j.leave)
+	j.idle.Stop()
 	waiting := map[muster.Object]string{} // causes of objects that are waited for
 	return func(e muster.Event) {
 		news := false
 		j.progress(func(p *Progress) {
 			switch e.Type {
 			case muster.Written:
-				timer.Reset(quiet)
+				j.idle.Reset(quiet)
 				if p.Written++; p.Written >= p.Total {
 					j.leave()
 				}

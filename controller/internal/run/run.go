@@ -126,6 +126,7 @@ type Run struct {
 // Progress is how far a run is.
 type Progress struct {
 	Phase   Phase
+	Changes bool // something is written
 	Total   int
 	Written int
 	Ready   int
@@ -197,7 +198,8 @@ type job struct {
 	set            *v1alpha1.Set
 	run            *Run
 	serviceAccount string
-	leave          func() // the gate
+	leave          func()      // the gate
+	idle           *time.Timer // leaves it when nothing was written for a while
 }
 
 // name returns the name of the Set.
@@ -219,7 +221,6 @@ func (j *job) do(ctx context.Context, out *Outcome) {
 	}
 	j.leave = leave
 	defer leave()
-	defer time.AfterFunc(j.runner.quiet(), leave).Stop() // a source may be slow
 	out.Err = j.work(ctx, out)
 	if out.Err != nil {
 		out.Phase = j.run.Progress().Phase
@@ -242,7 +243,9 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 		return j.destroy(ctx, as, out)
 	}
 	j.enter(Fetching)
+	slow := time.AfterFunc(j.runner.quiet(), j.leave)
 	fetched, err := j.runner.Sources.Fetch(ctx, j.set)
+	slow.Stop()
 	if err != nil {
 		return err
 	}
@@ -319,9 +322,20 @@ func (j *job) check(
 			return fmt.Errorf("prepare the Set for its deletion: %w", err)
 		}
 	}
-	j.progress(func(to *Progress) { to.Phase, to.Total = Writing, len(p.Steps) })
+	j.write(p)
 	j.track(ctx, as, out)
+	if p.Changes() {
+		j.runner.Changed(j.name())
+	}
 	return nil
+}
+
+// write notes that a plan is about to be run.
+func (j *job) write(p *muster.Plan) {
+	j.progress(func(to *Progress) {
+		to.Phase, to.Total, to.Changes = Writing, len(p.Steps), p.Changes()
+	})
+	j.idle.Reset(j.runner.quiet())
 }
 
 // track watches the objects of the plan. What cannot be watched is compared at every interval all
@@ -357,7 +371,7 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 		AllowDelete: j.set.Spec.Prune.AllowDelete, Timeout: durationOf(j.set.Spec.Wait.Timeout),
 		Holder: j.holder(), Check: func(p *muster.Plan) error {
 			out.Plan = p
-			j.progress(func(to *Progress) { to.Phase, to.Total = Writing, len(p.Steps) })
+			j.write(p)
 			return nil
 		},
 	}, j.hear())
@@ -372,6 +386,7 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 func (j *job) holder() muster.Holder {
 	return muster.Holder{
 		Name: j.runner.Name, Command: "controller, " + string(j.run.Task), Wait: time.Minute,
+		Waiting: func(string) { j.leave() },
 	}
 }
 
