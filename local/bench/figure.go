@@ -29,6 +29,35 @@ func requestsInAll(_ []*Result, r *Result) (float64, bool) {
 	return float64(r.Traffic.Requests()), true
 }
 
+// notWatches returns the number of requests that are no watches.
+func notWatches(t *Traffic) int { return t.Requests() - t.Verbs["WATCH"] }
+
+func requestsOfIdle(_ []*Result, r *Result) (float64, bool) {
+	if r.Traffic == nil {
+		return 0, false
+	}
+	return float64(notWatches(r.Traffic)), true
+}
+
+// slowest returns the most of the latencies, in milliseconds.
+func slowest(_ []*Result, r *Result) (float64, bool) {
+	if len(r.Latency) == 0 {
+		return 0, false
+	}
+	return slices.Max(r.Latency), true
+}
+
+// besideTime returns the ratio of the median latency to that while no Set is stuck.
+func besideTime(all []*Result, r *Result) (float64, bool) {
+	i := slices.IndexFunc(all, func(other *Result) bool {
+		return other.Scenario == r.Scenario && other.Step == sourceChanged && other.Objects == r.Objects
+	})
+	if i < 0 || len(all[i].Latency) == 0 || len(r.Latency) == 0 {
+		return 0, false
+	}
+	return quantile(r.Latency, 0.5) / quantile(all[i].Latency, 0.5), true
+}
+
 func requestsEach(all []*Result, r *Result) (float64, bool) {
 	requests, known := requestsInAll(all, r)
 	return requests / float64(r.Objects), known

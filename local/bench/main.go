@@ -39,6 +39,7 @@ var scenarios = []scenario{
 	{"crowded", 20, 5, true, crowded},
 	{"start", 6, 10, true, start},
 	{"view", 200, 3, false, view},
+	{"sets", 1000, 1, false, sets},
 }
 
 // site is where a scenario runs, and with what.

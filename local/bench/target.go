@@ -49,6 +49,14 @@ var (
 		{"status of 6 objects", "start", "", []string{status}, 6, milliseconds, 150, " ms"},
 		{"CPU of the live view, of a core", "view", shownLive, []string{created}, 0, viewShare, 5, " %"},
 		{"program", "start", "", []string{program}, 0, programSize, 60, " MB"},
+		{"controller, peak with 10,000", "sets", "", setSteps, 10000, peakMemory, 300, " MB"},
+		{"controller, requests of a minute", "sets", "", []string{setsIdle}, 0, requestsOfIdle, 0, ""},
+		{"change of a source, slowest", "sets", "", []string{sourceChanged}, 0, slowest, 1000, " ms"},
+		{"drift put back, slowest", "sets", "", []string{driftUndone}, 0, slowest, 2000, " ms"},
+		{"drift reported, slowest", "sets", "", []string{driftReported}, 0, slowest, 2000, " ms"},
+		{"good after bad, slowest", "sets", "", []string{goodAfterBad}, 0, slowest, 1000, " ms"},
+		{"beside a stuck Set, slowest", "sets", "", []string{besideStuck}, 0, slowest, 1000, " ms"},
+		{"beside a stuck Set, × without", "sets", "", []string{besideStuck}, 0, besideTime, 1.3, ""},
 	}
 )
 
