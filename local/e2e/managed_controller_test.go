@@ -18,16 +18,7 @@ import (
 // TestController runs the scripts of testdata/controller: the controller keeps the Sets of the
 // namespace of the script. No other script runs beside these; see TestManaged.
 func TestController(t *testing.T) {
-	installResourceGroup(t)
-	files := []string{"crds/sets.yaml", "manifests/namespace.yaml", "manifests/rbac.yaml"}
-	for _, file := range files {
-		apply := exec.Command("kubectl", "apply", "--kubeconfig", cluster.Kubeconfig(), "-f",
-			filepath.Join("..", "..", "deploy", filepath.FromSlash(file)))
-		if out, err := apply.CombinedOutput(); err != nil {
-			t.Fatalf("install the controller: %v\n%s", err, out)
-		}
-	}
-	t.Cleanup(func() { removeSets(t) })
+	installController(t)
 	p := params("controller")
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -231,27 +232,41 @@ func (r *round) checkHistory() {
 func (r *round) recorded(all contents) (keys []string) {
 	r.t.Helper()
 	if group := all["ResourceGroup/"+set]; group != nil {
-		members, _, err := unstructured.NestedSlice(group.Object, "spec", "resources")
-		check(r.t, err)
-		for _, member := range members {
-			fields := member.(map[string]any)
-			keys = append(keys, fmt.Sprintf("%s/%s", fields["kind"], fields["name"]))
-		}
+		keys = membersOf(r.t, group)
 	}
-	if all["ConfigMap/"+set] == nil {
-		return keys
+	if all["ConfigMap/"+set] != nil {
+		keys = append(keys, inspected(r.t, r.dir, r.path("kubeconfig"), set)...)
 	}
-	cmd := exec.CommandContext(r.t.Context(), "muster", "kapp", "inspect", "-a", set, "--json")
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.path("kubeconfig"), "HOME="+r.dir)
+	return keys
+}
+
+// membersOf returns the keys of the objects in the record of a package.
+func membersOf(t *testing.T, group *unstructured.Unstructured) (keys []string) {
+	t.Helper()
+	members, _, err := unstructured.NestedSlice(group.Object, "spec", "resources")
+	check(t, err)
+	for _, member := range members {
+		fields := member.(map[string]any)
+		keys = append(keys, fmt.Sprintf("%s/%s", fields["kind"], fields["name"]))
+	}
+	return keys
+}
+
+// inspected returns the keys of the objects that inspect finds of an app, without what controllers
+// have created.
+func inspected(t *testing.T, dir, kubeconfig, app string) (keys []string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "muster", "kapp", "inspect", "-a", app, "--json")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+dir)
 	out, err := cmd.Output()
-	check(r.t, err)
+	check(t, err)
 	var tables struct {
 		Tables []struct{ Rows []struct{ Kind, Name string } }
 	}
-	check(r.t, json.Unmarshal(out, &tables))
+	check(t, json.Unmarshal(out, &tables))
 	for _, row := range tables.Tables[0].Rows {
 		_, rich := watchedOfRich[row.Kind]
-		if _, ok := watched[row.Kind]; ok || rich { // not what controllers have created
+		if _, ok := watched[row.Kind]; ok || rich {
 			keys = append(keys, row.Kind+"/"+row.Name)
 		}
 	}
