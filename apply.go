@@ -14,10 +14,6 @@ import (
 	"github.com/muster-deploy/muster/internal/sets"
 )
 
-// webhookTimeout limits how long a write is repeated whose webhook cannot be called: the set may
-// contain its server.
-const webhookTimeout = 30 * time.Second
-
 // ApplyOptions say how a set is applied. The zero value waits without limit until all objects are
 // ready, keeps ten revisions, and has to find the definition of the record in the cluster.
 type ApplyOptions struct {
@@ -192,7 +188,7 @@ func checkPlan(ctx context.Context, op sets.Operation, o runOptions) (*Plan, err
 func (o runOptions) engineOptions() engine.Options {
 	return engine.Options{
 		Limits: engine.Limits{Apply: o.timeout, Delete: o.timeout},
-		Retry:  engine.Retry{For: webhookTimeout}, GiveUp: true,
+		Retry:  engine.Retry{For: engine.WebhookTimeout}, GiveUp: true,
 	}
 }
 
@@ -231,21 +227,17 @@ func (h Holder) acquire(
 			h.Waiting(holder.String())
 		}
 	}
-	held, run, err := lock.Acquire(ctx, c.client, set, lock.Options{
+	held, run, err := lock.AcquireIfPossible(ctx, c.client, set, lock.Options{
 		Holder: lock.Holder{
 			User: h.Name, Host: host, PID: os.Getpid(), Run: lock.NewRun(), Command: command,
 			Since: time.Now(),
 		},
 		Wait: h.Wait, Waiting: waiting, Supersede: h.Supersede, Manager: DefaultManager,
 	})
-	forbidden, absent := (*lock.ForbiddenError)(nil), (*lock.NoNamespaceError)(nil)
-	other := (*lock.HeldError)(nil)
-	switch {
-	case errors.As(err, &forbidden), errors.As(err, &absent):
-		return nil, ctx, nil
-	case errors.As(err, &other):
+	if other := (*lock.HeldError)(nil); errors.As(err, &other) {
 		return nil, nil, &LockedError{other}
-	case err != nil:
+	}
+	if err != nil {
 		return nil, nil, fmt.Errorf("lock the set: %w", err)
 	}
 	return held, run, nil

@@ -51,23 +51,18 @@ func (f LockFlags) Acquire(
 	if !f.Lock {
 		return nil, ctx, nil
 	}
-	held, run, err := lock.Acquire(ctx, c, set, lock.Options{
+	options := lock.Options{
 		Holder: f.holder(env, command), Wait: f.Timeout, Supersede: f.Supersede, Manager: lockManager,
 		Waiting: func(h lock.Holder) {
 			fmt.Fprintf(env.Err, "waiting for %s\n", h.Describe(env.Now()))
 		},
-	})
-	forbidden, absent := (*lock.ForbiddenError)(nil), (*lock.NoNamespaceError)(nil)
-	switch {
-	case errors.As(err, &absent):
-		return nil, ctx, nil
-	case errors.As(err, &forbidden):
-		if !f.Quiet {
-			fmt.Fprintln(env.Err, "note: "+forbidden.Error())
-		}
-		return nil, ctx, nil
-	case err != nil:
-		return nil, nil, err
+	}
+	if !f.Quiet {
+		options.Forbidden = func(e *lock.ForbiddenError) { fmt.Fprintln(env.Err, "note: "+e.Error()) }
+	}
+	held, run, err := lock.AcquireIfPossible(ctx, c, set, options)
+	if held == nil {
+		return nil, run, err
 	}
 	context.AfterFunc(run, func() {
 		lost, superseded := (*lock.LostError)(nil), (*lock.SupersededError)(nil)

@@ -106,3 +106,6 @@ type Retry struct {
 
 // DefaultRetryEvery is the pause between two attempts unless Retry says otherwise.
 const DefaultRetryEvery = time.Second
+
+// WebhookTimeout is Retry.For of the runs that are for users.
+const WebhookTimeout = 30 * time.Second

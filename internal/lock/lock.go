@@ -92,6 +92,9 @@ type Options struct {
 	Supersede bool          // ask the run that holds the lock to stop
 	Waiting   func(Holder)  // receives the holder that is waited for, and again when it has changed
 	Manager   string        // field manager
+	// Forbidden receives why AcquireIfPossible returns no lock if the user may not use Leases; nil for
+	// nobody.
+	Forbidden func(*ForbiddenError)
 }
 
 // Lock is a lock that is held.
@@ -139,6 +142,25 @@ func Acquire(
 			return nil, nil, context.Cause(ctx)
 		}
 	}
+}
+
+// AcquireIfPossible returns the lock of a set as Acquire does. The lock is nil, and the context is
+// ctx, if the user may not use Leases or the namespace of the record does not exist yet.
+func AcquireIfPossible(
+	ctx context.Context, c Cluster, set Set, o Options,
+) (*Lock, context.Context, error) {
+	l, run, err := Acquire(ctx, c, set, o)
+	forbidden, absent := (*ForbiddenError)(nil), (*NoNamespaceError)(nil)
+	switch {
+	case errors.As(err, &absent):
+		return nil, ctx, nil
+	case errors.As(err, &forbidden):
+		if o.Forbidden != nil {
+			o.Forbidden(forbidden)
+		}
+		return nil, ctx, nil
+	}
+	return l, run, err
 }
 
 // observation is what a waiting run has seen of a lock.

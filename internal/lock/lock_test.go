@@ -253,7 +253,7 @@ func TestTaken(t *testing.T) {
 	})
 }
 
-// Without rights, or without the namespace, the errors say so.
+// Without rights, or without the namespace, the errors say so, and a run may continue unlocked.
 func TestErrors(t *testing.T) {
 	leases := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 	forbidden, absent := (*lock.ForbiddenError)(nil), (*lock.NoNamespaceError)(nil)
@@ -268,6 +268,20 @@ func TestErrors(t *testing.T) {
 		if _, _, err := lock.Acquire(t.Context(), c, set, options("ann", 0)); !errors.As(err, tc.as) {
 			t.Errorf("%v: %v", tc.answer, err)
 		}
+		var reported *lock.ForbiddenError
+		o := options("ann", 0)
+		o.Forbidden = func(e *lock.ForbiddenError) { reported = e }
+		l, run, err := lock.AcquireIfPossible(t.Context(), c, set, o)
+		if l != nil || run != t.Context() || err != nil {
+			t.Errorf("%v: lock %v, context %v, error %v", tc.answer, l, run, err)
+		}
+		if known := tc.as == any(&forbidden); (reported != nil) != known {
+			t.Errorf("%v: reported %v", tc.answer, reported)
+		}
+	}
+	c := &fails{Cluster: &enginetest.Cluster{}, err: errors.New("down")}
+	if _, _, err := lock.AcquireIfPossible(t.Context(), c, set, options("ann", 0)); err == nil {
+		t.Error("a cluster that does not answer is no error")
 	}
 }
 

@@ -149,16 +149,12 @@ func (f *ApplyFlags) RunOptions(mode engine.DryRun, causes bool) engine.Options 
 		DryRun:   mode,
 		Limits:   engine.Limits{Apply: f.ReconcileTimeout, Delete: f.PruneTimeout, PerWave: f.Waves()},
 		StopOn:   engine.StopOn{WriteError: f.FailFast, WaitError: f.FailFast, Stuck: f.FailFast},
-		Retry:    engine.Retry{For: WebhookTimeout},
+		Retry:    engine.Retry{For: engine.WebhookTimeout},
 		NoCauses: !causes && !f.FailFast,
 		GiveUp:   causes,
 		LogLines: f.LogLines,
 	}
 }
-
-// WebhookTimeout limits how long a write is retried whose webhook cannot be called: the package may
-// contain its server.
-const WebhookTimeout = 30 * time.Second
 
 // Input returns the package that an argument names.
 func Input(env *cli.Env, arg string) packages.Input {

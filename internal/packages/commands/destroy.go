@@ -72,7 +72,7 @@ func (f *DestroyFlags) RunOptions(mode engine.DryRun, causes bool) engine.Option
 	return engine.Options{
 		DryRun:   mode,
 		Limits:   engine.Limits{Delete: f.DeleteTimeout, PerWave: f.Ordering.Value == "waves"},
-		Retry:    engine.Retry{For: WebhookTimeout},
+		Retry:    engine.Retry{For: engine.WebhookTimeout},
 		NoCauses: !causes,
 	}
 }
