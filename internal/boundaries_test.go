@@ -343,12 +343,13 @@ var boundaries = map[string]boundary{
 		why: "the files of apps are read as those of packages",
 	},
 	"lock/cmd": {
-		level: 6,
+		level: 8,
 		module: []string{
 			"apps",
 			"cli",
 			"lock",
 			"packages",
+			"sets",
 		},
 		libraries: []string{
 			machinery,

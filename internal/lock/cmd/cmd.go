@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets"
 )
 
 // Commands returns the commands lock, unlock and locks.
@@ -25,12 +26,15 @@ func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 // target is the set that a command is about.
 type target struct {
 	app    string
+	record string
 	output cli.Choice
 }
 
 func (t *target) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&t.app, "app", "a", "",
 		"Name of an app, instead of the folder of a package")
+	cmd.Flags().StringVar(&t.record, "record", "",
+		"Name of the package's record in the namespace of -n, instead of its folder")
 	cmd.Args = cobra.MaximumNArgs(1)
 	cmd.ValidArgsFunction = cli.CompleteFolders
 }
@@ -45,16 +49,30 @@ func newOutput() cli.Choice {
 func (t *target) set(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (set lock.Set, c lock.Cluster, err error) {
-	if t.app != "" && len(args) > 0 {
-		return set, nil, errors.New("give either the folder of a package or --app, not both")
+	switch {
+	case t.app != "" && t.record != "":
+		err = errors.New("--app names an app and --record a package: give one of them")
+	case t.app != "" && len(args) > 0:
+		err = errors.New("give either the folder of a package or --app, not both")
+	case t.record != "" && len(args) > 0:
+		err = errors.New("--record names a package without its folder: give one of them")
+	}
+	if err != nil {
+		return set, nil, err
 	}
 	client, err := kube.Client()
 	if err != nil {
 		return set, nil, err
 	}
-	if t.app != "" {
-		namespace, _, err := kube.Namespace()
-		return apps.LockSet(apps.Name{Name: t.app, Namespace: namespace}), client, err
+	namespace, _, err := kube.Namespace()
+	switch {
+	case err != nil:
+		return set, nil, err
+	case t.app != "":
+		return apps.LockSet(apps.Name{Name: t.app, Namespace: namespace}), client, nil
+	case t.record != "":
+		set, err = recordSet(ctx, client, namespace, t.record)
+		return set, client, err
 	}
 	folder := "."
 	if len(args) > 0 {
@@ -69,19 +87,43 @@ func (t *target) set(
 	return packages.LockSet(inv), client, nil
 }
 
+// recordSet returns the package with a record. The first run of one whose files do not name the
+// record locks it before there is a record.
+func recordSet(
+	ctx context.Context, c sets.Cluster, namespace, name string,
+) (set lock.Set, err error) {
+	inv, err := packages.FindInventory(ctx, c, namespace, name)
+	if err == nil {
+		return packages.LockSet(inv), nil
+	}
+	if !errors.As(err, new(*packages.NoRecordError)) {
+		return set, err
+	}
+	if inv, err = packages.NewInventory(namespace, name); err != nil {
+		return set, err
+	}
+	held, err := lock.Get(ctx, c, packages.LockSet(inv))
+	if err == nil && held == nil {
+		_, err = sets.Find(ctx, c, sets.Request{Namespace: namespace, Record: name}) // with a hint
+	}
+	return packages.LockSet(inv), err
+}
+
 func newLock(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	t := target{output: newOutput()}
 	cmd := &cobra.Command{
-		Use:   "lock [FOLDER | --app NAME]",
+		Use:   "lock [FOLDER] | -a NAME | --record NAME",
 		Short: "Show which run holds the lock of a package or an app",
-		Long: `Show which run holds the lock of the package in a folder (default: the working folder) or of an
-app: who runs what, since when, how far it is, and when it renewed the lock. A run renews its lock
-every 10 seconds; one that was not renewed for 25 seconds is taken over by the next run.
+		Long: `Show which run holds the lock of the package in a folder (default: the working folder), of an app
+(-a), or of a package without its folder (--record): who runs what, since when, how far it is, and
+when it renewed the lock. A run renews its lock every 10 seconds; one that was not renewed for 25
+seconds is taken over by the next run.
 
 Exit codes:
   0  the lock was shown, or there is none
   1  it could not be read: the error says why`,
-		Example: "  " + env.Name() + " lock wordpress\n  " + env.Name() + " lock -a web -n shop",
+		Example: "  " + env.Name() + " lock wordpress\n  " + env.Name() + " lock -a web -n shop\n" +
+			"  " + env.Name() + " lock --record wordpress -n blog -o json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := t.output.Check(); err != nil {
 				return err
@@ -115,11 +157,12 @@ func newUnlock(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	var t target
 	var force bool
 	cmd := &cobra.Command{
-		Use:   "unlock [FOLDER | --app NAME]",
+		Use:   "unlock [FOLDER] | -a NAME | --record NAME",
 		Short: "Remove a lock that no run renews",
-		Long: `Remove the lock of the package in a folder (default: the working folder) or of an app. It first
-watches for 12 seconds whether a run renews the lock, and leaves it then. That is seldom needed: the
-next run takes over a lock that was not renewed for 25 seconds.
+		Long: `Remove the lock of the package in a folder (default: the working folder), of an app (-a), or of a
+package without its folder (--record). It first watches for 12 seconds whether a run renews the
+lock, and leaves it then. That is seldom needed: the next run takes over a lock that was not renewed
+for 25 seconds.
 
 Exit codes:
   0  the lock was removed, or there was none
