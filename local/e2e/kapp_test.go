@@ -20,6 +20,7 @@ func TestKapp(t *testing.T) {
 
 // TestFront runs the scripts of testdata/front: native commands on packages and apps alike.
 func TestFront(t *testing.T) {
+	installResourceGroup(t)
 	testscript.Run(t, linked(params("front"), "kapp"))
 }
 
