@@ -667,6 +667,7 @@ var boundaries = map[string]boundary{
 			"cli",
 			"cluster",
 			"history",
+			"managed",
 			"packages",
 			"packages/commands",
 			"ready",

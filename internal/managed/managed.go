@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,8 +48,10 @@ const reasonHeld = "WaitingForWindow"
 
 // The types of conditions.
 const (
-	ready   = "Ready"
-	stalled = "Stalled"
+	ready       = "Ready"
+	stalled     = "Stalled"
+	reconciling = "Reconciling"
+	sourceReady = "SourceReady"
 )
 
 // Cluster is the part of a cluster that this package needs.
@@ -70,6 +71,7 @@ type Set struct {
 	Created    time.Time
 	Generation int64
 	Requested  string // the value of the annotation that asks for a run
+	Deleted    bool   // its objects are being deleted
 	Spec       Spec
 	Status     Status
 }
@@ -94,6 +96,8 @@ type Status struct {
 	} `json:"revision"`
 	Plan                   Plan               `json:"plan"`
 	Objects                Objects            `json:"objects"`
+	Causes                 []Cause            `json:"causes"`
+	Drifted                []Drifted          `json:"drifted"`
 	LastHandledReconcileAt string             `json:"lastHandledReconcileAt"`
 	Conditions             []metav1.Condition `json:"conditions"`
 }
@@ -112,6 +116,21 @@ type Objects struct {
 	Ready   int `json:"ready"`
 	Failed  int `json:"failed"`
 	Drifted int `json:"drifted"`
+}
+
+// Cause is why an object of a Set is not ready.
+type Cause struct {
+	Object  string `json:"object"`           // as object.Ref.String has it
+	Source  string `json:"source,omitempty"` // its file and document
+	Message string `json:"message"`
+}
+
+// Drifted is an object of a Set that others changed.
+type Drifted struct {
+	Object   string   `json:"object"`
+	Kind     string   `json:"kind"` // changed, deleted or added
+	Fields   []string `json:"fields,omitempty"`
+	Managers []string `json:"managers,omitempty"`
 }
 
 // Title returns what messages call a Set of a name, as in set/shop.
@@ -151,23 +170,6 @@ func (s *Set) condition(of string) *metav1.Condition {
 		return nil
 	}
 	return &s.Status.Conditions[i]
-}
-
-// ParseName returns the name in an argument: NAME, or set/NAME as kubectl writes it.
-func ParseName(argument string) (string, error) {
-	kind, name, found := strings.Cut(argument, "/")
-	if !found {
-		kind, name = "set", argument
-	}
-	switch strings.ToLower(kind) {
-	case "set", "sets", "mset", "set.muster.dev", "sets.muster.dev":
-	default:
-		return "", fmt.Errorf("%q is not a Set: give its name, or set/NAME", argument)
-	}
-	if name == "" || strings.Contains(name, "/") {
-		return "", fmt.Errorf("%q does not name a Set: give its name, or set/NAME", argument)
-	}
-	return name, nil
 }
 
 // NoKindError reports a cluster that has no Sets.
@@ -248,6 +250,7 @@ func decode(obj *unstructured.Unstructured) (Set, error) {
 		Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(),
 		Created: obj.GetCreationTimestamp().Time, Generation: obj.GetGeneration(),
 		Requested: obj.GetAnnotations()[annotationReconcile],
+		Deleted:   obj.GetDeletionTimestamp() != nil,
 	}
 	content := struct {
 		Spec   Spec   `json:"spec"`

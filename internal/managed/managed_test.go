@@ -3,6 +3,7 @@ package managed
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // server has Sets, and answers with an error if it has one.
@@ -137,5 +139,108 @@ func TestParseName(t *testing.T) {
 		if got != want || (err != nil) != (want == "") {
 			t.Errorf("%q: got %q, %v", argument, got, err)
 		}
+	}
+}
+
+func TestIsName(t *testing.T) {
+	for argument, want := range map[string][2]bool{
+		"set/shop": {true, false}, "Sets/shop": {true, false}, "mset/shop": {true, false},
+		"set.muster.dev/shop": {true, true}, "sets.muster.dev/shop": {true, true},
+		"shop": {}, "set/": {}, "set/a/b": {}, "./set/shop": {}, "deployment/shop": {},
+	} {
+		if is, full := IsName(argument); is != want[0] || full != want[1] {
+			t.Errorf("%q: got %v, %v", argument, is, full)
+		}
+	}
+}
+
+// The state is the word of the condition that counts, for the present spec.
+func TestState(t *testing.T) {
+	is := func(kind, message string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Message: message}
+	}
+	not := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Message: "why"}
+	for _, test := range []struct {
+		conditions    []metav1.Condition
+		late, deleted bool
+		want, reason  string
+	}{
+		{nil, false, false, StateUnknown, "the controller has not looked at it yet"},
+		{[]metav1.Condition{is("Ready", "v1")}, false, false, StateReady, "v1"},
+		{[]metav1.Condition{is("Ready", "v1"), is("Reconciling", "x")}, false, false, StateReady, "v1"},
+		{[]metav1.Condition{not, is("Stalled", "x")}, false, false, StateStalled, "why"},
+		{[]metav1.Condition{not, is("Reconciling", "x")}, false, false, StateReconciling, "x"},
+		{[]metav1.Condition{not}, false, false, StateNotReady, "why"},
+		{[]metav1.Condition{is("Ready", "v1")}, true, false, StateUnknown,
+			"the controller has not seen its last change yet"},
+		{[]metav1.Condition{is("Ready", "v1")}, true, true, StateTerminating, ""},
+	} {
+		s := Set{Generation: 2, Deleted: test.deleted}
+		if s.Status.ObservedGeneration = 2; test.late {
+			s.Status.ObservedGeneration = 1
+		}
+		s.Status.Conditions = test.conditions
+		if state, reason := s.State(); state != test.want || reason != test.reason {
+			t.Errorf("%v: got %q, %q, want %q, %q", test.conditions, state, reason, test.want, test.reason)
+		}
+	}
+}
+
+// watched is a server whose watches report what a test says.
+type watched struct {
+	set, events func(cluster.ObjectEvent)
+	fails       error // of the list of Events
+}
+
+func (w *watched) Watch(_ context.Context, _ []object.Ref, handle func(cluster.ObjectEvent)) {
+	w.set = handle
+}
+
+func (w *watched) WatchQuery(_ context.Context, _ cluster.Query, h func(cluster.ObjectEvent)) {
+	w.events = h
+	if w.fails == nil {
+		h(eventOf("old", "1"))
+	}
+	h(cluster.ObjectEvent{Listed: true, Err: w.fails})
+}
+
+// eventOf returns the state of an Event.
+func eventOf(name, version string) cluster.ObjectEvent {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": name, "resourceVersion": version}, "reason": name + version,
+	}}
+	return cluster.ObjectEvent{Ref: object.Ref{Kind: "Event", Name: name}, Object: obj}
+}
+
+// Only Events are reported that come after the beginning, each once, however often they are listed.
+func TestWatchEvents(t *testing.T) {
+	server, set := &watched{}, &Set{Namespace: "n", Name: "shop", UID: "1"}
+	w, unseen := NewWatch(t.Context(), server, set)
+	if unseen != nil {
+		t.Fatal(unseen)
+	}
+	go func() { // it ends with the last event, which ends the wait
+		for _, e := range []cluster.ObjectEvent{
+			eventOf("old", "1"), eventOf("new", "2"), eventOf("new", "2"), eventOf("old", "3"),
+			{Ref: object.Ref{Kind: "Event", Name: "new"}}, eventOf("last", "4"),
+		} {
+			server.events(e)
+		}
+	}()
+	var got []string
+	ctx, stop := context.WithCancel(t.Context())
+	_, outcome, gone, err := w.Wait(ctx, "v", Seen{Event: func(h Happening) {
+		if got = append(got, h.Reason); h.Reason == "last4" {
+			stop()
+		}
+	}})
+	if want := []string{"new2", "old3", "last4"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if outcome != Pending || gone || !errors.Is(err, context.Canceled) {
+		t.Errorf("the wait ended with %v, %v, %v", outcome, gone, err)
+	}
+	if _, unseen = NewWatch(t.Context(), &watched{fails: errors.New("no")}, set); unseen == nil {
+		t.Error("Events that may not be read are not reported")
 	}
 }

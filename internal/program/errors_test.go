@@ -15,12 +15,16 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 )
 
-// The page of errors, and the script whose expected texts are those of its blocks "text": there the
+// errorsPage is the page of errors.
+const errorsPage = "../../docs/errors.md"
+
+// errorsScripts are the scripts whose expected texts are those of its blocks "text": there the
 // namespace of the script is that of the page.
-const (
-	errorsPage   = "../../docs/errors.md"
-	errorsScript = "../../local/e2e/testdata/front/errors.txtar"
-)
+var errorsScripts = []string{
+	"../../local/e2e/testdata/front/errors.txtar",
+	"../../local/e2e/testdata/managed/managed.txtar",
+	"../../local/e2e/testdata/showsets/errors.txtar",
+}
 
 // block matches a block of the page with its language.
 var block = regexp.MustCompile("(?ms)^```(console|text)\n(.*?)^```\n")
@@ -32,9 +36,13 @@ func TestErrorsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := txtar.ParseFile(errorsScript)
-	if err != nil {
-		t.Fatal(err)
+	var expected []txtar.File
+	for _, file := range errorsScripts {
+		script, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expected = append(expected, script.Files...)
 	}
 	dir := t.TempDir()
 	extract(t, dir)
@@ -47,11 +55,12 @@ func TestErrorsPage(t *testing.T) {
 	for _, b := range blocks {
 		if b[1] == "text" {
 			want := strings.ReplaceAll(b[2], "namespace shop", "namespace ${NS}")
+			want = strings.ReplaceAll(want, "-n shop", "-n ${NS}")
 			want = strings.ReplaceAll(want, "the namespace does not exist; did you mean shop?",
 				"the namespace does not exist; did you mean ${NS}?")
 			inScript := func(f txtar.File) bool { return string(f.Data) == want }
-			if !slices.ContainsFunc(script.Files, inScript) {
-				t.Errorf("no file of %s has the text:\n%s", errorsScript, want)
+			if !slices.ContainsFunc(expected, inScript) {
+				t.Errorf("no file of %q has the text:\n%s", errorsScripts, want)
 			}
 			continue
 		}

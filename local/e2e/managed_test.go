@@ -16,6 +16,19 @@ func TestManaged(t *testing.T) {
 	testscript.Run(t, params("managed"))
 }
 
+// TestShowSets runs the commands that show a Set and what it keeps, and those that wait for one.
+// The scripts write the statuses. No other script runs beside these; see TestManaged.
+func TestShowSets(t *testing.T) {
+	installResourceGroup(t)
+	install := exec.Command("kubectl", "apply", "--kubeconfig", cluster.Kubeconfig(), "-f",
+		"../../deploy/crds/sets.yaml")
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("install the definition of Sets: %v\n%s", err, out)
+	}
+	t.Cleanup(func() { removeSets(t) })
+	testscript.Run(t, params("showsets"))
+}
+
 // removeSets removes the definition of Sets.
 func removeSets(t *testing.T) {
 	t.Helper()

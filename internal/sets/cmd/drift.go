@@ -6,6 +6,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/sets/inspect"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // driftFlags are the flags of drift.
@@ -20,13 +21,14 @@ type driftFlags struct {
 func newDrift(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := driftFlags{DriftFlags: inspect.NewDriftFlags(), apply: newApplyFlags(output.RunKinds)}
 	cmd := &cobra.Command{
-		Use:   "drift [FOLDER] | -a NAME | --record NAME [--against oci://...]",
+		Use:   "drift [FOLDER | set/NAME] | -a NAME | --record NAME [--against oci://...]",
 		Short: "Show what others changed in the objects of a package or an app; put it back or keep it",
 		Long: `Compare the objects of a set in the cluster with its last good revision, and show each field that
 others changed, with the program that owns it. The set is the package in a folder (default: the
-working folder), an app (-a), or a package without its folder (--record). What controllers set, such
-as the replicas of an autoscaler, is left alone and counted; --include controllers shows it. A set
-that another program deployed has no revision: compare it with its files (--against .).
+working folder), an app (-a), a package without its folder (--record), or what a Set of the
+controller keeps (set/NAME). What controllers set, such as the replicas of an autoscaler, is left
+alone and counted; --include controllers shows it. A set that another program deployed has no
+revision: compare it with its files (--against .).
 
 --fix puts back what drifted, and nothing else: it makes a plan, prints it, and on a terminal runs it
 after you have confirmed it. Fields get their values back, those that others added are removed, and
@@ -46,7 +48,7 @@ Exit codes:
 			"  " + env.Name() + " drift wordpress --fix\n" +
 			"  " + env.Name() + " drift -a web -f web.yaml --accept",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, env, kube, args)
 		},
@@ -60,6 +62,10 @@ func (f *driftFlags) run(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
 	if err := f.checkFix(cmd, env); err != nil {
+		return err
+	}
+	args, err := f.UseSet(cmd.Context(), env, kube, args)
+	if err != nil {
 		return err
 	}
 	switch {

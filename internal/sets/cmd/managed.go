@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/managed"
+	"github.com/muster-deploy/muster/internal/sets/inspect"
+	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
 
 // recordsOf returns the records of sets that are locked. The set of another tool, which is adopted,
@@ -87,18 +90,7 @@ func completeSets(kube *cli.Kube) cobra.CompletionFunc {
 		if i := strings.Index(typed, "/"); i >= 0 {
 			prefix = typed[:i+1]
 		}
-		return kube.Ask(cmd, func(ctx context.Context, c *cluster.Client) []string {
-			namespace, _, err := kube.Namespace()
-			if err != nil {
-				return nil
-			}
-			found, _ := managed.List(ctx, c, namespace) // what cannot be listed is left out
-			names := make([]string, len(found))
-			for i, s := range found {
-				names[i] = prefix + s.Name
-			}
-			return names
-		}), cobra.ShellCompDirectiveNoFileComp
+		return setflags.CompleteSets(cmd, kube, prefix), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -159,4 +151,19 @@ func printLine(env *cli.Env, line string) error {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	return nil
+}
+
+// setLine is a line of JSON about a Set.
+type setLine struct {
+	Type string `json:"type"` // always "set"
+	*inspect.SetStatus
+}
+
+// printJSONLine prints a value as JSON in one line.
+func printJSONLine(env *cli.Env, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return printLine(env, string(text))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
+	"github.com/muster-deploy/muster/internal/sets/inspect"
 	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -32,22 +33,26 @@ type statusFlags struct {
 func newStatus(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	f := statusFlags{StatusFlags: commands.NewStatusFlags(), output: outputs()}
 	cmd := &cobra.Command{
-		Use:   "status [FOLDER | -] | -a NAME | --record NAME",
+		Use:   "status [FOLDER | - | set/NAME] | -a NAME | --record NAME",
 		Short: "Show the status of the objects of a package or an app",
 		Long: `Show the status of the objects that a set deployed: once, or as it changes until all are ready
 or deleted. The set is the package in a folder (default: the working folder) or on the standard
-input (-), an app (-a), or a package without its folder (--record). With --inv-type remote, show the
-objects of all inventories in the cluster, or in the namespace of --namespace; with -A of all.
+input (-), an app (-a), a package without its folder (--record), or what a Set of the controller
+keeps (set/NAME). What the Set says about itself comes first: its state, whether a plan waits for
+approval, what has drifted, and causes. With --inv-type remote, show the objects of all inventories
+in the cluster, or in the namespace of --namespace; with -A of all.
 
 Exit codes:
   0    the state was shown; with --poll-until current or deleted: all objects are
   1    the state could not be read: the error says why
   3    with --poll-until current or deleted: not all objects are, and the time is up, all that is
-       left has failed, or does not exist and no run is in progress that could create it
+       left has failed, or does not exist and no run is in progress that could create it;
+       with set/NAME: the Set has deployed nothing yet
   130  interrupted`,
 		Example: "  " + env.Name() + " status wordpress\n" +
-			"  " + env.Name() + " status wordpress --poll-until current --timeout 2m --output table",
-		ValidArgsFunction: cli.CompleteFolders,
+			"  " + env.Name() + " status wordpress --poll-until current --timeout 2m --output table\n" +
+			"  " + env.Name() + " status set/shop -n shop",
+		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.watch && cmd.Flags().Changed("poll-until") {
 				return errors.New("--watch is --poll-until forever: give one of them")
@@ -79,6 +84,40 @@ func (f *statusFlags) run(
 	if err := errors.Join(f.Check(&f.output), f.stall.check()); err != nil {
 		return err
 	}
+	if !f.Remote() {
+		var err error
+		if args, err = f.UseSet(ctx, env, kube, args); err != nil {
+			return err
+		}
+	}
+	if err := f.printSet(env); err != nil {
+		return err
+	}
+	err := f.Unrecorded(f.show(ctx, env, kube, args))
+	if !errors.As(err, new(*setflags.UnrecordedError)) {
+		return err
+	}
+	if f.output.Value != view.OutputJSON {
+		if err := printLine(env, f.Managed.Title()+" has deployed nothing yet"); err != nil {
+			return err
+		}
+	}
+	return &cli.ResultError{}
+}
+
+// printSet prints what the Set says about itself, if the command is about one: as a line of JSON of
+// the type set, if that is the output.
+func (f *statusFlags) printSet(env *cli.Env) error {
+	if f.Managed == nil || f.output.Value != view.OutputJSON {
+		return inspect.PrintSet(env, env.Out, f.Managed)
+	}
+	return printJSONLine(env, setLine{"set", inspect.NewSetStatus(f.Managed)})
+}
+
+// show prints the statuses of the objects.
+func (f *statusFlags) show(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+) error {
 	rules, err := packages.ReadRules(ctx, f.RuleFiles)
 	if !f.Remote() {
 		rules, err = f.ReadyRules(ctx, env, kube, args, f.RuleFiles)

@@ -39,11 +39,12 @@ func NewDiff(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Allowed: []string{view.OutputText, cli.OutputJSON, cli.OutputYAML},
 	}}
 	cmd := &cobra.Command{
-		Use:   "diff [FOLDER] | -a NAME [-f FILE...] | --record NAME [oci://...] | oci://... oci://...",
+		Use: "diff [FOLDER | set/NAME] | -a NAME [-f FILE...] | --record NAME [oci://...] | " +
+			"oci://... oci://...",
 		Short: "Show how two states of a set differ",
 		Long: `Show how two states of a set differ: what leads from one (--from) to the other (--to). The set
-is the package in a folder (default: the working folder), an app (-a), or a package without its
-folder (--record). A state is
+is the package in a folder (default: the working folder), an app (-a), a package without its folder
+(--record), or what a Set of the controller keeps (set/NAME). A state is
 
   live    the objects in the cluster
   .       the files of the set
@@ -78,7 +79,7 @@ Exit codes:
 			}
 			return cobra.MaximumNArgs(1)(cmd, args)
 		},
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)
 		},
@@ -112,6 +113,17 @@ func (f *diffFlags) run(
 		}
 		args = nil
 	}
+	args, err := f.UseSet(ctx, env, kube, args)
+	if err != nil {
+		return err
+	}
+	return f.Unrecorded(f.compare(ctx, env, kube, args))
+}
+
+// compare compares the two states, and prints how they differ.
+func (f *diffFlags) compare(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+) error {
 	s, err := f.states(ctx, env, kube, args)
 	if err != nil {
 		return err
@@ -232,7 +244,12 @@ func (f *diffFlags) print(
 	ctx context.Context, env *cli.Env, from, to *sets.State, c *sets.Comparison,
 ) error {
 	if f.output.Value != view.OutputText {
-		return cli.Encode(env.Out, f.output.Value, comparisonDocument(from, to, c))
+		document := comparisonDocument(from, to, c)
+		document.Managed = NewSetStatus(f.Managed)
+		return cli.Encode(env.Out, f.output.Value, document)
+	}
+	if err := PrintSet(env, env.Err, f.Managed); err != nil {
+		return err
 	}
 	if f.Tool == "" {
 		f.Tool = env.Getenv(externalDiff)
@@ -295,6 +312,7 @@ func countKinds(c *sets.Comparison) map[diff.Kind]int {
 
 // comparison is the JSON of a comparison.
 type comparison struct {
+	Managed *SetStatus        `json:"managedSet,omitempty"`
 	From    string            `json:"from"`
 	To      string            `json:"to"`
 	Objects []comparedObject  `json:"objects"`

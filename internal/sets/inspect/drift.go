@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/drift"
+	"github.com/muster-deploy/muster/internal/managed"
 	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/setflags"
 )
@@ -76,6 +77,7 @@ type DriftResult struct {
 	Drift    *sets.Drift
 	// Accepted is how the files change, as the result in JSON has it; nil without a change of files.
 	Accepted *AcceptedDocument
+	Managed  *managed.Set // that keeps the set; nil for none
 
 	audit *drift.AuditLog
 }
@@ -116,7 +118,7 @@ func (f *DriftFlags) Find(
 	if err != nil {
 		return nil, err
 	}
-	return r, r.find(ctx)
+	return r, f.Unrecorded(r.find(ctx))
 }
 
 // Exit returns the error for the exit code of a result.
@@ -139,7 +141,7 @@ func (f *DriftFlags) Watches() bool { return f.watch }
 func (f *DriftFlags) Open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (*DriftResult, error) {
-	r := &DriftResult{}
+	r := &DriftResult{Managed: f.Managed}
 	if f.include.Value != "" {
 		if err := f.include.Check(); err != nil {
 			return nil, err
@@ -183,7 +185,7 @@ func (f *DriftFlags) Open(
 		return nil, err
 	}
 	r.Baseline, err = sets.OpenBaseline(ctx, r.Cluster, r.Request, f.Against)
-	return r, err
+	return r, f.Unrecorded(err)
 }
 
 // againstArtifact makes the files of an artifact the files of the set.

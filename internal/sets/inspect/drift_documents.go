@@ -14,6 +14,7 @@ import (
 
 // driftDocument is the JSON of a result.
 type driftDocument struct {
+	Managed  *SetStatus  `json:"managedSet,omitempty"`
 	Set      string      `json:"set"`
 	Against  string      `json:"against"`
 	Revision int         `json:"revision,omitempty"`
@@ -56,6 +57,9 @@ func (r *DriftResult) json(env *cli.Env, line bool) error {
 		Set: r.Baseline.Title, Against: r.Baseline.Text, Drifted: c.objects, Fields: c.fields,
 		Left: c.left, Compared: len(r.Drift.Compared), Objects: []driftItem{},
 		Accepted: r.Accepted,
+	}
+	if !line { // what the Set says is not read again
+		document.Managed = NewSetStatus(r.Managed)
 	}
 	if r.Baseline.Revision != nil {
 		document.Revision = r.Baseline.Revision.Number

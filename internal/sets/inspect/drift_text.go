@@ -20,7 +20,12 @@ var driftSigns = map[drift.Kind]string{
 }
 
 // text prints the objects that drifted, with their fields.
-func (r *DriftResult) text(env *cli.Env) error { return r.Print(env.Out, env.Now()) }
+func (r *DriftResult) text(env *cli.Env) error {
+	if err := PrintSet(env, env.Out, r.Managed); err != nil {
+		return err
+	}
+	return r.Print(env.Out, env.Now())
+}
 
 // Print prints the objects that drifted, with their fields, as text.
 func (r *DriftResult) Print(out io.Writer, now time.Time) error {

@@ -37,21 +37,22 @@ func NewHistory(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Allowed: []string{outputTable, outputWide, cli.OutputJSON, cli.OutputYAML},
 	}}
 	cmd := &cobra.Command{
-		Use:   "history [FOLDER] | -a NAME | --record NAME",
+		Use:   "history [FOLDER | set/NAME] | -a NAME | --record NAME",
 		Short: "Show what was deployed when, by whom and with which result",
 		Long: `Show the revisions of a set: each run of this program that changed objects, or tried to, leaves
 one. The set is the package in a folder (default: the working folder), an app (-a), or a package
-without its folder (--record). CHANGED counts the objects that were created (+), configured (~), and
-pruned or left to others (-).
+without its folder (--record), or what a Set of the controller keeps (set/NAME). CHANGED counts the
+objects that were created (+), configured (~), and pruned or left to others (-).
 
 Exit codes:
   0  the revisions were shown
   1  they could not be read: the error says why`,
 		Example: "  " + env.Name() + " history wordpress\n" +
 			"  " + env.Name() + " history -a web -n shop -o json\n" +
-			"  " + env.Name() + " history show wordpress 8",
+			"  " + env.Name() + " history show wordpress 8\n" +
+			"  " + env.Name() + " history set/shop -n shop",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.list(cmd.Context(), env, kube, args)
 		},
@@ -72,7 +73,7 @@ func newHistoryShow(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Value: cli.OutputYAML, Meaning: "output", Allowed: []string{cli.OutputYAML, cli.OutputJSON},
 	}}
 	cmd := &cobra.Command{
-		Use:   "show [FOLDER] REVISION | -a NAME REVISION | --record NAME REVISION",
+		Use:   "show [FOLDER | set/NAME] REVISION | -a NAME REVISION | --record NAME REVISION",
 		Short: "Show the objects of a revision",
 		Long: `Show the objects of a revision, as their files had them. The content of Secrets is not shown. The
 revision is a number, last for the newest one, or good for the newest one that succeeded.
@@ -99,24 +100,38 @@ func (f *showHistoryFlags) list(
 	if err := f.output.Check(); err != nil {
 		return err
 	}
-	s, title, err := f.OpenHistory(ctx, env, kube, args)
+	args, err := f.UseSet(ctx, env, kube, args)
 	if err != nil {
 		return err
+	}
+	s, title, err := f.OpenHistory(ctx, env, kube, args)
+	if err != nil {
+		return f.Unrecorded(err)
 	}
 	heads, err := s.List(ctx)
 	if err != nil {
 		return err
 	}
+	return f.printList(env, s, title, heads)
+}
+
+// printList prints the revisions of a set.
+func (f *showHistoryFlags) printList(
+	env *cli.Env, s *history.Store, title string, heads []history.Head,
+) error {
 	wide := f.output.Value == outputWide
 	switch {
 	case !wide && f.output.Value != outputTable:
-		return historyDocument(env, f.output.Value, heads)
-	case len(heads) == 0:
+		return historyDocument(env, f.output.Value, heads, NewSetStatus(f.Managed))
+	}
+	if err := PrintSet(env, env.Out, f.Managed); err != nil {
+		return err
+	}
+	if len(heads) == 0 {
 		env.Notice(fmt.Sprintf("there are no revisions of %s in namespace %s", title, s.Set.Namespace))
 		return nil
-	default:
-		return historyTable(env, heads, wide)
 	}
+	return historyTable(env, heads, wide)
 }
 
 // historyItem is the JSON of a revision.
@@ -126,11 +141,15 @@ type historyItem struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// historyDocument prints the revisions as one document.
-func historyDocument(env *cli.Env, format string, heads []history.Head) error {
+// historyDocument prints the revisions as one document, with what the Set says that they are of.
+func historyDocument(
+	env *cli.Env, format string, heads []history.Head, status *SetStatus,
+) error {
 	var document struct {
-		Items []historyItem `json:"items"`
+		Managed *SetStatus    `json:"managedSet,omitempty"`
+		Items   []historyItem `json:"items"`
 	}
+	document.Managed = status
 	document.Items = make([]historyItem, len(heads))
 	for i, h := range heads {
 		document.Items[i] = historyItem{Meta: h.Meta, Pinned: h.Pinned}

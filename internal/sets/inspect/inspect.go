@@ -37,12 +37,13 @@ func NewInspect(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Allowed: []string{outputTable, cli.OutputJSON, cli.OutputYAML, outputName},
 	}}
 	cmd := &cobra.Command{
-		Use:   "inspect [FOLDER | -] | -a NAME | --record NAME",
+		Use:   "inspect [FOLDER | - | set/NAME] | -a NAME | --record NAME",
 		Short: "Show the objects of a package or an app, and what controllers created for them",
 		Long: `Show the objects that a set deployed with their statuses, and below each the objects that
 controllers created for it, such as pods. The set is the package in a folder (default: the working
-folder) or on the standard input (-), an app (-a), or a package without its folder (--record). With
--o name, print only the names of the set's own objects, as kubectl does.
+folder) or on the standard input (-), an app (-a), a package without its folder (--record), or what
+a Set of the controller keeps (set/NAME). With -o name, print only the names of the set's own
+objects, as kubectl does.
 
 Exit codes:
   0  the objects were shown
@@ -50,7 +51,7 @@ Exit codes:
 		Example: "  " + env.Name() + " inspect wordpress\n" +
 			"  " + env.Name() + " inspect -a web -n shop -o json\n" +
 			"  " + env.Name() + " inspect wordpress --filter-kind Deployment -o name",
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)
 		},
@@ -68,6 +69,17 @@ func (f *inspectFlags) run(
 	if err := f.output.Check(); err != nil {
 		return err
 	}
+	args, err := f.UseSet(ctx, env, kube, args)
+	if err != nil {
+		return err
+	}
+	return f.Unrecorded(f.show(ctx, env, kube, args))
+}
+
+// show prints the objects of a set.
+func (f *inspectFlags) show(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
+) error {
 	if f.output.Value == outputName {
 		return f.printNames(ctx, env, kube, args)
 	}
@@ -79,14 +91,18 @@ func (f *inspectFlags) run(
 	_, err = f.status.Run(ctx, env, commands.StatusForm{
 		Rules: rules, JSON: document, Children: packages.AllChildRows,
 		Targets: func(ctx context.Context) (*packages.StatusTargets, packages.Cluster, error) {
-			return f.targets(ctx, env, kube, args)
+			m, client, err := f.targets(ctx, env, kube, args)
+			if err == nil && !document {
+				err = PrintSet(env, env.Out, f.Managed)
+			}
+			return m, client, err
 		},
 		Printer: func(
 			out io.Writer, m *packages.StatusTargets, children view.ChildRows,
 		) view.Printer {
 			if printed = true; document {
 				return &treeDocument{out: out, format: f.output.Value, refs: m.All.Refs(),
-					children: children}
+					children: children, status: NewSetStatus(f.Managed)}
 			}
 			return view.Table(out, env.Terminal(), treeRows(m.All.Refs()), view.TableOptions{
 				Columns: treeColumns(env.Now), Children: children,
@@ -94,7 +110,9 @@ func (f *inspectFlags) run(
 		},
 	})
 	if err == nil && document && !printed { // the set has no objects
-		return (&treeDocument{out: env.Out, format: f.output.Value}).Close(nil)
+		return (&treeDocument{
+			out: env.Out, format: f.output.Value, status: NewSetStatus(f.Managed),
+		}).Close(nil)
 	}
 	return err
 }
@@ -178,6 +196,7 @@ type treeDocument struct {
 	refs     []object.Ref
 	children view.ChildRows
 	seen     map[object.Ref]view.TableRow
+	status   *SetStatus // of the Set whose objects they are; nil for none
 }
 
 // treeNode is the JSON of an object.
@@ -214,9 +233,10 @@ func (d *treeDocument) Close(failed error) error {
 		created = d.children(d.refs)
 	}
 	var document struct {
-		Items []*treeNode `json:"items"`
+		Managed *SetStatus  `json:"managedSet,omitempty"`
+		Items   []*treeNode `json:"items"`
 	}
-	document.Items = []*treeNode{}
+	document.Managed, document.Items = d.status, []*treeNode{}
 	for _, ref := range d.refs {
 		row, ok := d.seen[ref]
 		if !ok {

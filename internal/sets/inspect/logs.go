@@ -40,7 +40,8 @@ func NewLogs(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Short: "Print the logs of the pods of a package or an app",
 		Long: `Print the logs of the pods of a set: those that it has itself, and those that controllers created
 for its objects. The set is the package in a folder (default: the working folder) or on the standard
-input (-), an app (-a), or a package without its folder (--record).
+input (-), an app (-a), a package without its folder (--record), or what a Set of the controller
+keeps (set/NAME).
 
 Exit codes:
   0    the logs were printed, also if there are no pods
@@ -52,7 +53,7 @@ Exit codes:
 			"  " + env.Name() + " logs -a web -f --tail 0 -c web -c proxy\n\n" +
 			"  # Why a container was restarted\n" +
 			"  " + env.Name() + " logs shop --previous --tail 50 --pod 'web-*'",
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)
 		},
@@ -101,13 +102,17 @@ func (f *logsFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 	if err := f.check(); err != nil {
 		return err
 	}
-	set, client, err := f.OpenRecord(ctx, env, kube, args, nil)
+	args, err := f.UseSet(ctx, env, kube, args)
 	if err != nil {
 		return err
 	}
+	set, client, err := f.OpenRecord(ctx, env, kube, args, nil)
+	if err != nil {
+		return f.Unrecorded(err)
+	}
 	targets, err := set.Targets(ctx, client)
 	if err != nil {
-		return err
+		return f.Unrecorded(err)
 	}
 	p := &logPrinter{env: env, prefix: f.prefix}
 	request := sets.LogsRequest{

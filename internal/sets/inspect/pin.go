@@ -20,9 +20,13 @@ func (f *showHistoryFlags) find(
 		return nil, history.Head{}, fmt.Errorf("%q is not the number of a revision; %s history prints "+
 			"them", revision, env.Name())
 	}
-	s, title, err := f.OpenHistory(ctx, env, kube, args)
+	args, err := f.UseSet(ctx, env, kube, args)
 	if err != nil {
 		return nil, history.Head{}, err
+	}
+	s, title, err := f.OpenHistory(ctx, env, kube, args)
+	if err != nil {
+		return nil, history.Head{}, f.Unrecorded(err)
 	}
 	heads, err := s.List(ctx)
 	if err != nil {
@@ -53,7 +57,7 @@ unless it has --keep-history.`
 		long = `Undo 'history pin': the revision is deleted when --history-limit newer ones follow.`
 	}
 	cmd := &cobra.Command{
-		Use:   word + " [FOLDER] REVISION | -a NAME REVISION | --record NAME REVISION",
+		Use:   word + " [FOLDER | set/NAME] REVISION | -a NAME REVISION | --record NAME REVISION",
 		Short: short,
 		Long: long + ` The revision is a
 number, last for the newest one, or good for the newest one that succeeded.

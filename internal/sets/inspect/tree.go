@@ -14,6 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/livetree"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/setflags"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -23,7 +24,8 @@ type treeFlags struct {
 	setflags.Flags
 	watch  bool
 	all    bool
-	rules  []string
+	rules  []string     // files
+	parsed []ready.Rule // in these, and of the set
 	output cli.Choice
 }
 
@@ -33,12 +35,12 @@ func NewTree(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Value: "tree", Meaning: "output", Allowed: []string{"tree", cli.OutputJSON, cli.OutputYAML},
 	}}
 	cmd := &cobra.Command{
-		Use:   "tree [FOLDER | -] | -a NAME | --record NAME",
+		Use:   "tree [FOLDER | - | set/NAME] | -a NAME | --record NAME",
 		Short: "Show the objects of a package or an app with all that they own, down to containers",
 		Long: `Show the objects that a set deployed and, below each, the objects that controllers created for
 it, down to pods and their containers, with their states, ages and why they are not ready. The set
 is the package in a folder (default: the working folder) or on the standard input (-), an app (-a),
-or a package without its folder (--record).
+a package without its folder (--record), or what a Set of the controller keeps (set/NAME).
 
 In a tree of more than 50 lines, healthy branches are folded and many healthy objects of a kind are
 counted; --all opens them. For custom resources, the kinds are searched that controllers usually
@@ -54,7 +56,7 @@ Exit codes:
 		Example: "  " + env.Name() + " tree wordpress\n" +
 			"  " + env.Name() + " tree -a web -n shop --watch\n" +
 			"  " + env.Name() + " tree --record wordpress --all -o json",
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)
 		},
@@ -75,20 +77,32 @@ func (f *treeFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 	if f.watch && f.output.Value == cli.OutputYAML {
 		return errors.New("--watch prints lines, and YAML has none: omit it, or use -o json")
 	}
-	rules, err := f.ReadyRules(ctx, env, kube, args, f.rules)
+	args, err := f.UseSet(ctx, env, kube, args)
+	if err != nil {
+		return err
+	}
+	f.parsed, err = f.ReadyRules(ctx, env, kube, args, f.rules)
 	if err != nil {
 		return err
 	}
 	set, client, err := f.OpenRecord(ctx, env, kube, args, nil)
 	if err != nil {
-		return err
+		return f.Unrecorded(err)
 	}
 	targets, err := set.Targets(ctx, client)
 	if err != nil {
-		return err
+		return f.Unrecorded(err)
 	}
+	return f.show(ctx, env, set, client, targets)
+}
+
+// show prints the tree of a set.
+func (f *treeFlags) show(
+	ctx context.Context, env *cli.Env, set sets.Set, client sets.Cluster,
+	targets *packages.StatusTargets,
+) error {
 	refs := targets.All.Refs()
-	judge, err := packages.NewRuleSet(ctx, client, rules, refs)
+	judge, err := packages.NewRuleSet(ctx, client, f.parsed, refs)
 	if err != nil {
 		return err
 	}
@@ -127,8 +141,16 @@ func (p *treePrinter) options() view.TreeOptions {
 
 // print prints a whole tree.
 func (p *treePrinter) print(roots []*livetree.Node) error {
+	status := p.flags.Managed
 	if p.flags.output.Value != "tree" {
-		return cli.Encode(p.env.Out, p.flags.output.Value, map[string]any{"items": branchesOf(roots)})
+		document := map[string]any{"items": branchesOf(roots)}
+		if status != nil {
+			document["managedSet"] = NewSetStatus(status)
+		}
+		return cli.Encode(p.env.Out, p.flags.output.Value, document)
+	}
+	if err := PrintSet(p.env, p.env.Out, status); err != nil {
+		return err
 	}
 	_, err := io.WriteString(p.env.Out, view.LiveTree(roots, p.terminal, p.options()))
 	if err != nil {
@@ -144,6 +166,9 @@ func (p *treePrinter) watch(ctx context.Context, c livetree.Cluster, o livetree.
 	handle := p.printChanges
 	if p.terminal.Live && p.flags.output.Value == "tree" {
 		o.Every = time.Second // ages grow
+		if err := PrintSet(p.env, p.env.Out, p.flags.Managed); err != nil {
+			return err
+		}
 		screen := view.NewTreeScreen(p.env.Out, p.terminal)
 		handle = func(roots []*livetree.Node) error { return screen.Draw(roots, p.options()) }
 	}

@@ -33,28 +33,29 @@ func NewWhy(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Allowed: []string{outputText, cli.OutputJSON, cli.OutputYAML},
 	}}
 	cmd := &cobra.Command{
-		Use:   "why [FOLDER] [KIND/NAME] | -a NAME [KIND/NAME] | --record NAME [KIND/NAME]",
+		Use:   "why [FOLDER | set/NAME] [KIND/NAME] | -a NAME [KIND/NAME] | --record NAME [KIND/NAME]",
 		Short: "Explain what of a package or an app is not ready, and why",
 		Long: `Explain which objects of a set are not ready: the causes, found on them and on what controllers
 created for them, the last log lines of containers that failed, the latest warnings of the cluster,
 the objects that wait for them, and what the last run did not create. The set is the package in a
-folder (default: the working folder), an app (-a), or a package without its folder (--record).
-KIND/NAME, as in deployment/web, names one of its objects. What waits for what is in the files of
-the set or, if they are not given, in its last revision.
+folder (default: the working folder), an app (-a), a package without its folder (--record), or what
+a Set of the controller keeps (set/NAME), with what the Set says about itself. KIND/NAME, as in
+deployment/web, names one of its objects. What waits for what is in the files of the set or, if they
+are not given, in its last revision.
 
 With --revision, explain what failed in an earlier run, as its revision in the history has it. The
 objects need not exist any more.
 
 Exit codes:
-  0    all objects are ready; with --revision: no object failed
+  0    all objects are ready, and so is the Set; with --revision: no object failed
   1    that could not be found out: the error says why
-  3    an object is not ready; with --revision: the run did not succeed
+  3    an object or the Set is not ready; with --revision: the run did not succeed
   130  interrupted`,
 		Example: "  " + env.Name() + " why wordpress\n" +
 			"  " + env.Name() + " why -a web deployment/front\n" +
 			"  " + env.Name() + " why wordpress --revision 7",
 		Args:              cobra.MaximumNArgs(2),
-		ValidArgsFunction: cli.CompleteFolders,
+		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)
 		},
@@ -77,6 +78,10 @@ func (f *whyFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args [
 	if f.revision < 0 {
 		return fmt.Errorf("--revision %d: revisions begin with 1", f.revision)
 	}
+	args, err := f.UseSet(ctx, env, kube, args)
+	if err != nil {
+		return err
+	}
 	folder, name, err := f.arguments(args)
 	if err != nil {
 		return err
@@ -86,6 +91,10 @@ func (f *whyFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args [
 		find = f.explainRevision
 	}
 	e, err := find(ctx, env, kube, folder, name)
+	err = f.Unrecorded(err)
+	if errors.As(err, new(*setflags.UnrecordedError)) && name == "" && f.revision == 0 {
+		e, err = f.explainUnrecorded(), nil
+	}
 	if err != nil {
 		return err
 	}
@@ -160,11 +169,25 @@ func (f *whyFlags) explainNow(
 		return nil, err
 	}
 	e.Run = runOf(ctx, client, targets.Locks)
-	if e.Ready = len(e.Objects) == 0; e.Ready {
+	if e.Ready = len(e.Objects) == 0; name == "" {
+		e.addSet(f.Managed)
+	}
+	if len(e.Objects) == 0 {
 		return e, nil
 	}
 	w.explain(e, w.missing, late)
 	return e, w.addWarnings(ctx, e)
+}
+
+// explainUnrecorded explains a Set that has deployed nothing yet.
+func (f *whyFlags) explainUnrecorded() *explanation {
+	record := f.Managed.Record()
+	e := &explanation{
+		Set:       fmt.Sprintf("%s %q", record.Grammar, record.Name),
+		Namespace: record.Namespace, Objects: []*unready{},
+	}
+	e.addSet(f.Managed)
+	return e
 }
 
 // explainRevision explains what failed in the run that left a revision.

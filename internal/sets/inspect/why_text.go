@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/livetree"
 	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/managed"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -29,8 +30,18 @@ type explanation struct {
 	Failures  []string        `json:"failures,omitempty"` // of the revision
 	Run       *lock.Info      `json:"run,omitempty"`      // that has not ended
 	Objects   []*unready      `json:"objects"`
+	Managed   *SetStatus      `json:"managedSet,omitempty"` // that keeps the set
 
-	total int
+	keeper *managed.Set
+	total  int
+}
+
+// addSet adds the Set that keeps the set; nil for none. While it is not ready, nor is the set.
+func (e *explanation) addSet(s *managed.Set) {
+	if e.Managed, e.keeper = NewSetStatus(s), s; s != nil {
+		state, _ := s.State()
+		e.Ready = e.Ready && state == managed.StateReady
+	}
 }
 
 // unready is an object that is not ready, or that failed.
@@ -82,6 +93,13 @@ func newEvidence(v history.Evidence) *unready {
 func (e *explanation) print(env *cli.Env) error {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, e.headline(env))
+	if e.keeper != nil {
+		explained := map[string]bool{}
+		for _, u := range e.Objects {
+			explained[u.ref.String()] = len(u.Causes) > 0
+		}
+		fmt.Fprintln(&b, strings.Join(setLines(env, e.keeper, explained), "\n"))
+	}
 	if e.Run != nil {
 		fmt.Fprintln(&b, runText(e.Run, env.Now()))
 	}
@@ -121,9 +139,9 @@ func (e *explanation) headline(env *cli.Env) string {
 			ageText(env, e.Time))
 	case e.total == 0:
 		return title + ": no objects"
-	case e.Ready && e.total == 1:
+	case len(e.Objects) == 0 && e.total == 1:
 		return title + ": the object is ready"
-	case e.Ready:
+	case len(e.Objects) == 0:
 		return fmt.Sprintf("%s: all %d objects are ready", title, e.total)
 	}
 	verb := "are"

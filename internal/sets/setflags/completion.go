@@ -114,6 +114,9 @@ func (f *Flags) CompleteRevisionArgument(kube *cli.Kube) cobra.CompletionFunc {
 	return func(
 		cmd *cobra.Command, args []string, word string,
 	) ([]string, cobra.ShellCompDirective) {
+		if names, done := completeSetArgument(cmd, kube, args, word); done {
+			return names, cobra.ShellCompDirectiveNoFileComp
+		}
 		named := f.App != "" || f.Record != "" || len(f.Files) > 0
 		switch {
 		case len(args) > 1 || len(args) == 1 && named:
@@ -137,6 +140,10 @@ func (f *Flags) revisions(cmd *cobra.Command, kube *cli.Kube, args []string) []s
 		In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: os.Getenv, Now: time.Now,
 	}
 	return kube.Ask(cmd, func(ctx context.Context, c *cluster.Client) []string {
+		args, err := f.UseSet(ctx, quiet, kube, args)
+		if err != nil {
+			return nil
+		}
 		r, err := f.Request(ctx, quiet, kube, args, nil)
 		if err != nil {
 			return nil

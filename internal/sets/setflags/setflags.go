@@ -18,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/artifact/source"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/managed"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -35,6 +36,7 @@ type Flags struct {
 	Record    string
 	Cluster   cli.ClusterGuard
 	Artifacts source.Flags
+	Managed   *managed.Set // that an argument named, see UseSet; nil for none
 
 	hasArtifacts bool // the command takes artifacts
 }
