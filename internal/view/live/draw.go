@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/fullscreen"
@@ -363,7 +364,7 @@ func (r *Run) objectLine(
 	w := &r.rows[i]
 	line := fullscreen.Line{
 		{Text: " "}, forms[w.section].mark(r.options.ASCII),
-		{Text: " " + pad(r.ellipsis(w.name, names), names)},
+		{Text: " " + pad(shorten(w.name, names, r.options.ASCII), names)},
 	}
 	if columns < smallColumns {
 		return line
@@ -457,6 +458,31 @@ func ellipsis(text string, columns int, ascii bool) string {
 	}
 	room := max(0, columns-fullscreen.Width(mark))
 	return fullscreen.Cut(text, room) + fullscreen.Cut(mark, max(0, columns))
+}
+
+// minKind is how many columns the kind before a name has at least.
+const minKind = 4
+
+// shorten cuts the name of an object to the given columns: its kind, which many objects share, or
+// else the middle of its own name.
+func shorten(name string, columns int, ascii bool) string {
+	if fullscreen.Width(name) <= columns {
+		return name
+	}
+	slash := strings.LastIndexByte(name, '/')
+	if slash >= 0 && columns-fullscreen.Width(name[slash:]) >= minKind {
+		return ellipsis(name[:slash], columns-fullscreen.Width(name[slash:]), ascii) + name[slash:]
+	}
+	own := name[slash+1:]
+	if fullscreen.Width(own) <= columns {
+		return own
+	}
+	end := own
+	for fullscreen.Width(end) > columns/2 {
+		_, size := utf8.DecodeRuneInString(end)
+		end = end[size:]
+	}
+	return ellipsis(own, columns-fullscreen.Width(end), ascii) + end
 }
 
 // pad fills a text up with spaces.
