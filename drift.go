@@ -27,7 +27,14 @@ type DriftedField struct {
 // Drift returns what others changed since the last good revision of the history or, without a
 // history, what differs from the files of the set. What is left to controllers, such as the
 // replicas of an autoscaler, does not count. Nothing is changed.
-func (s *Set) Drift(ctx context.Context) ([]Drifted, error) {
+func (s *Set) Drift(ctx context.Context) ([]Drifted, error) { return s.drift(ctx, false) }
+
+// MemberDrift returns what Drift returns, without added objects: to find those that carry the label
+// of an app, every kind of the cluster is listed.
+func (s *Set) MemberDrift(ctx context.Context) ([]Drifted, error) { return s.drift(ctx, true) }
+
+// drift returns what others changed, of the objects of the set alone or of all.
+func (s *Set) drift(ctx context.Context, membersOnly bool) ([]Drifted, error) {
 	baseline, err := sets.OpenBaseline(ctx, s.cluster.client, s.request, sets.AgainstGood)
 	if none := (*sets.NoRevisionError)(nil); errors.As(err, &none) && len(s.request.Files) > 0 {
 		baseline, err = sets.OpenBaseline(ctx, s.cluster.client, s.request, sets.AgainstFiles)
@@ -35,6 +42,7 @@ func (s *Set) Drift(ctx context.Context) ([]Drifted, error) {
 	if err != nil {
 		return nil, missing(err)
 	}
+	baseline.DesiredOnly = membersOnly
 	found, err := baseline.Find(ctx, drift.Options{})
 	if err != nil {
 		return nil, err

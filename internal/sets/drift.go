@@ -33,6 +33,8 @@ const (
 // Baseline is what the live objects of a set are compared with: the objects of a revision, or those
 // that files describe.
 type Baseline struct {
+	DesiredOnly bool // Find looks for no other objects that carry the mark of an app
+
 	Title    string            // of the set
 	Text     string            // what messages call the baseline, as in: revision 8
 	Revision *history.Revision // nil for files
@@ -232,8 +234,10 @@ func (b *Baseline) Find(ctx context.Context, o drift.Options) (*Drift, error) {
 			found.Objects = append(found.Objects, *result)
 		}
 	}
-	if err := b.addUnwanted(ctx, found, known, live); err != nil {
-		return nil, err
+	if !b.DesiredOnly {
+		if err := b.addUnwanted(ctx, found, known, live); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortFunc(found.Compared, object.Compare)
 	slices.SortFunc(found.Objects, func(x, y drift.Object) int { return object.Compare(x.Ref, y.Ref) })

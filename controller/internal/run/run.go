@@ -276,7 +276,7 @@ func (j *job) look(
 	if out.Plan, err = opened.Plan(ctx, planOptions(j.set)); err != nil {
 		return err
 	}
-	out.Drifted, err = opened.Drift(ctx)
+	out.Drifted, err = opened.MemberDrift(ctx)
 	if absent := (*muster.NoRecordError)(nil); errors.As(err, &absent) {
 		err = nil // nothing was deployed yet
 	}
