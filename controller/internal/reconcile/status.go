@@ -91,6 +91,7 @@ func (r *Reconciler) stall(
 		c.is(v1alpha1.ConditionStalled, true, reason, message)
 		c.is(v1alpha1.ConditionReady, false, reason, message)
 		c.remove(v1alpha1.ConditionReconciling)
+		status.LastHandledReconcileAt = set.Annotations[v1alpha1.AnnotationReconcile] // no run is to come
 	})
 }
 
