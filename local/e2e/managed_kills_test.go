@@ -111,6 +111,21 @@ func (k *killRound) start() {
 		"--concurrent-per-namespace=16"))
 }
 
+// restart starts a replica if none is left, as pods are started again: a leader ends by itself
+// that could not renew its Lease in time, on a busy machine.
+func (k *killRound) restart() {
+	k.t.Helper()
+	alive := 0
+	for _, r := range k.replicas {
+		if r.runs() && !k.dead.has(r.cmd.Process.Pid) {
+			alive++
+		}
+	}
+	if alive == 0 {
+		k.start()
+	}
+}
+
 // leader waits until a replica that runs leads, and returns it: the one that was elected last.
 func (k *killRound) leader() (leader *replica) {
 	k.t.Helper()
@@ -120,6 +135,7 @@ func (k *killRound) leader() (leader *replica) {
 				leader = r
 			}
 		}
+		k.restart()
 		return leader != nil, ""
 	})
 	return leader
@@ -144,6 +160,7 @@ func (k *killRound) rollout(end func(leader *replica)) {
 	end(leader)
 	for _, name := range k.sets {
 		until(k.t, "Set "+name+" is ready", func() (bool, string) {
+			k.restart()
 			return isKept(k.t, k.cluster, k.namespace, name)
 		})
 		k.checkSet(name)
