@@ -92,7 +92,7 @@ func (s *Set) Apply(ctx context.Context, o ApplyOptions, sink func(Event)) (*Res
 	}
 	return s.run(ctx, op, runOptions{
 		command: "apply", check: o.Check, limits: o.PlanOptions.check, noWait: o.NoWait,
-		timeout: o.Timeout, history: o.History, holder: o.Holder,
+		timeout: o.Timeout, history: o.History, holder: o.Holder, restores: s.revision,
 	}, sink)
 }
 
@@ -127,6 +127,8 @@ type runOptions struct {
 	history HistoryOptions
 	keep    bool // the history, although the set is destroyed
 	holder  Holder
+	// restores is the revision of the history that is applied; 0 is none.
+	restores int
 }
 
 // run locks the set, makes the plan, and runs it.
@@ -203,11 +205,13 @@ func (o runOptions) historyOptions(c *Cluster) sets.HistoryOptions {
 	}
 	return sets.HistoryOptions{
 		Limit: limit, Secrets: history.OwnNamespace, Keep: o.keep, Now: time.Now,
+		Restores: o.restores,
 		Describe: func(ctx context.Context) history.Meta {
 			user, _ := c.client.User(ctx) // empty if the server does not say
 			return history.Meta{
 				User: user, Login: o.holder.Name, Tool: o.history.Tool, Command: o.command,
 				Message: o.history.Message, Artifact: o.history.Source,
+				Parent: o.restores, Restores: o.restores,
 			}
 		},
 	}

@@ -86,6 +86,8 @@ type Set struct {
 	cluster *Cluster
 	request sets.Request
 	set     sets.Set
+	// revision is the one of the history that the set was opened at; 0 if it was opened by files.
+	revision int
 }
 
 // Open reads the manifests of a set. The error names file and document of each problem.

@@ -60,6 +60,7 @@ type Store struct {
 	Manager string     // field manager
 	Limit   int        // of the number of revisions; see Prune
 	Secrets DataPolicy // of the data of Secrets; empty is OwnNamespace
+	Keep    int        // the number of a revision that Prune keeps, as if it was pinned; 0 is none
 	// Exists reports whether a record in the namespace has an ID, of a set that was renamed. Nil is
 	// never.
 	Exists func(ctx context.Context, id string) (bool, error)

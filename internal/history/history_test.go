@@ -291,6 +291,25 @@ func TestPrune(t *testing.T) {
 	check(t, "revisions", numbers(t, s), []int{49, 2})
 }
 
+// A revision that a run restores stays, beyond the limit, as long as runs restore it.
+func TestPruneKeep(t *testing.T) {
+	s := newStore(&server{})
+	s.Limit = 1
+	changes := []Change{{Op: "configured", Kind: "ConfigMap", Count: 1}}
+	add := func(n int) {
+		write(t, s, Meta{Outcome: Succeeded, Changes: changes}, configMap("a", fmt.Sprint(n)))
+	}
+	add(1)
+	s.Keep = 1
+	for n := range 3 {
+		add(n)
+	}
+	check(t, "revisions", numbers(t, s), []int{4, 1})
+	s.Keep = 0
+	add(5)
+	check(t, "revisions", numbers(t, s), []int{5})
+}
+
 // Revisions of runs that changed nothing, one after the other, go before those that changed
 // something.
 func TestPruneIdle(t *testing.T) {

@@ -196,6 +196,9 @@ func (s *Store) Prune(ctx context.Context) error {
 }
 
 func (s *Store) prune(ctx context.Context, l *listing) error {
+	for i := range l.heads {
+		l.heads[i].Pinned = l.heads[i].Pinned || s.Keep > 0 && l.heads[i].Number == s.Keep
+	}
 	excess := l.excess(s.Limit)
 	named := map[string]bool{}
 	for _, h := range l.heads {

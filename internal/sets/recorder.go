@@ -39,6 +39,9 @@ type HistoryOptions struct {
 	Limit   int // of the number of revisions; 0 writes and deletes none
 	Secrets history.DataPolicy
 	Keep    bool // the history stays when the set is destroyed
+	// Restores is the revision that the run restores, and that is kept, also beyond the limit; 0 is
+	// none.
+	Restores int
 	// Describe returns what is known about the run beside its result. It is called once, if a
 	// revision is written.
 	Describe func(context.Context) history.Meta
@@ -79,6 +82,7 @@ func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 		evidence: newEvidence(), created: object.NewSet(),
 		store: history.Store{
 			Cluster: c, Manager: HistoryManager, Limit: o.Limit, Secrets: o.Secrets,
+			Keep: o.Restores,
 			Exists: func(ctx context.Context, id string) (bool, error) {
 				now, err := recordOf(ctx, c, op.Lock().Namespace, id)
 				return now != nil, err

@@ -134,6 +134,10 @@ type SetSpec struct {
 	// Suspend lets the controller do nothing, so that others may change the set.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
+	// Pin is a revision of the history that is deployed, whatever the source has. Default: none.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Pin int32 `json:"pin,omitempty"`
 	// History says what is kept of earlier revisions.
 	// +optional
 	History HistorySpec `json:"history,omitzero"`

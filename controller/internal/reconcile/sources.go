@@ -40,6 +40,7 @@ func (r *Reconciler) sourceState(
 ) (text string, after time.Duration, err error) {
 	spec := set.Spec.Source
 	switch {
+	case set.Spec.Pin > 0: // whatever the source has
 	case spec.ConfigMaps != nil:
 		text, err = r.versions(ctx, set.Namespace, "ConfigMap", spec.ConfigMaps)
 	case spec.Secrets != nil:

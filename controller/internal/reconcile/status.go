@@ -150,6 +150,8 @@ func (r *Reconciler) writeOutcome(
 func (c conditions) source(out *run.Outcome) {
 	switch {
 	case out.Task == run.Destroy:
+	case c.set.Spec.Pin > 0:
+		c.remove(v1alpha1.ConditionSourceReady)
 	case out.Err != nil && out.Phase == run.Fetching:
 		c.is(v1alpha1.ConditionSourceReady, false, "NotFetched", out.Err.Error())
 	case out.Revision != "":
@@ -293,6 +295,9 @@ func (c conditions) succeeded(out *run.Outcome) {
 		r.Applied, r.Generation = out.Revision, c.set.Generation
 		r.SpecDigest = run.SpecDigest(c.set)
 		message := out.Revision
+		if c.set.Spec.Pin > 0 {
+			message += " is pinned by spec.pin"
+		}
 		if left := len(out.Result.Left); left > 0 {
 			message += "; left: " + out.Result.Left[0].String()
 		}
@@ -350,7 +355,10 @@ func firstFailure(out *run.Outcome) string {
 func failureReason(out *run.Outcome) string {
 	limit, locked, invalid := (*muster.PruneLimitError)(nil), (*muster.LockedError)(nil),
 		(*source.InvalidError)(nil)
+	revision := (*muster.RevisionError)(nil)
 	switch {
+	case errors.As(out.Err, &revision):
+		return "PinInvalid"
 	case errors.As(out.Err, &limit):
 		return "PruneHeld"
 	case errors.As(out.Err, &locked):
@@ -375,6 +383,6 @@ func failureReason(out *run.Outcome) string {
 // Permanent reports whether a run fails again unless the source, the Set or the cluster is changed.
 // It is repeated all the same, more and more seldom: the kind of an object may be defined later.
 func Permanent(out *run.Outcome) bool {
-	return slices.Contains([]string{"PruneHeld", "SourceInvalid", "ManifestsInvalid"},
+	return slices.Contains([]string{"PruneHeld", "SourceInvalid", "ManifestsInvalid", "PinInvalid"},
 		failureReason(out))
 }

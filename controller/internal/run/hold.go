@@ -22,6 +22,9 @@ func SpecDigest(set *v1alpha1.Set) string {
 	spec.Wait.Timeout, spec.DependsOn, spec.Windows = nil, nil, nil
 	spec.Interval, spec.Retry, spec.Suspend = nil, v1alpha1.RetrySpec{}, false
 	spec.History = v1alpha1.HistorySpec{}
+	if spec.Pin > 0 {
+		spec.Source = v1alpha1.Source{}
+	}
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return "" // as if nothing was applied yet; there is no such field

@@ -46,6 +46,12 @@ func TestHeldUntil(t *testing.T) {
 		{"what happens with drift", func(s *v1alpha1.Set) {
 			s.Spec.Drift = v1alpha1.DriftReport
 		}, "1", now, false},
+		{"another revision is pinned", func(s *v1alpha1.Set) { s.Spec.Pin = 2 }, "revision 2", now, true},
+		{"a source that does not count", func(s *v1alpha1.Set) {
+			s.Spec.Pin = 2
+			s.Status.Revision.Applied, s.Status.Revision.SpecDigest = "revision 2", SpecDigest(s)
+			s.Spec.Source = v1alpha1.Source{}
+		}, "revision 2", now, false},
 		{"it was suspended", func(s *v1alpha1.Set) { s.Spec.Suspend = true }, "1", now, false},
 		{"the windows", func(s *v1alpha1.Set) { s.Spec.Windows[0].TimeZone = "UTC" }, "1", now, false},
 	} {

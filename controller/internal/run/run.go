@@ -242,22 +242,11 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 	if j.run.Task == Destroy {
 		return j.destroy(ctx, as, out)
 	}
-	j.enter(Fetching)
-	slow := time.AfterFunc(j.runner.quiet(), j.leave)
-	fetched, err := j.runner.Sources.Fetch(ctx, j.set)
-	slow.Stop()
+	fetched, opened, err := j.open(ctx, as, out)
 	if err != nil {
 		return err
 	}
 	defer fetched.Release()
-	out.Revision = fetched.Revision
-	j.enter(Opening)
-	src := sourceOf(j.set)
-	src.Files, src.FilesName, src.Images = []string{fetched.Folder}, fetched.Name, fetched.Images
-	opened, err := muster.Open(ctx, as.Cluster, src)
-	if err != nil {
-		return err
-	}
 	out.Record = RecordOf(j.set)
 	j.enter(Planning)
 	if j.run.Task == Look {
@@ -267,6 +256,34 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 		return j.hold(ctx, as, opened, out)
 	}
 	return j.deploy(ctx, as, opened, fetched, out)
+}
+
+// open opens the set: with the files of its source, or as the revision that is pinned has it.
+func (j *job) open(
+	ctx context.Context, as *clusters.Identity, out *Outcome,
+) (*source.Fetched, *muster.Set, error) {
+	src := sourceOf(j.set)
+	if pin := int(j.set.Spec.Pin); pin > 0 {
+		j.enter(Opening)
+		out.Revision = fmt.Sprintf("revision %d", pin)
+		opened, err := muster.OpenRevision(ctx, as.Cluster, src, pin)
+		return &source.Fetched{Revision: out.Revision, Release: func() {}}, opened, err
+	}
+	j.enter(Fetching)
+	slow := time.AfterFunc(j.runner.quiet(), j.leave)
+	fetched, err := j.runner.Sources.Fetch(ctx, j.set)
+	slow.Stop()
+	if err != nil {
+		return nil, nil, err
+	}
+	out.Revision = fetched.Revision
+	j.enter(Opening)
+	src.Files, src.FilesName, src.Images = []string{fetched.Folder}, fetched.Name, fetched.Images
+	opened, err := muster.Open(ctx, as.Cluster, src)
+	if err != nil {
+		fetched.Release()
+	}
+	return fetched, opened, err
 }
 
 // look finds out what an apply would do, and what others changed.
@@ -393,7 +410,9 @@ func (j *job) holder() muster.Holder {
 // history returns what the history of the set keeps of the run.
 func (j *job) history(fetched *source.Fetched) muster.HistoryOptions {
 	o := muster.HistoryOptions{Tool: j.runner.Tool}
-	if oci := j.set.Spec.Source.OCI; oci != nil {
+	if j.set.Spec.Pin > 0 {
+		o.Message = fmt.Sprintf("Set %s, pinned to %s", j.name(), fetched.Revision)
+	} else if oci := j.set.Spec.Source.OCI; oci != nil {
 		separator := ":" // of a tag, which the digest follows
 		if strings.HasPrefix(fetched.Revision, "sha256:") {
 			separator = "@"

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/managed"
 	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -150,7 +151,7 @@ func (r run) do(
 	held := (*lock.Lock)(nil)
 	if r.options.DryRun == engine.DryRunNone {
 		if err := refuseManaged(ctx, r.env, t.Cluster, recordsOf(op.Lock())); err != nil {
-			return r.notBegun(ctx, err)
+			return r.notBegun(ctx, r.advisePin(err))
 		}
 		locked := ctx
 		if held, locked, err = r.lock.Acquire(ctx, r.env, t.Cluster, op.Lock(), r.command); err != nil {
@@ -176,6 +177,18 @@ func (r run) do(
 	}
 	recorder := r.recorder(t, op)
 	return r.end(r.carryOut(ctx, unlimited, failedRun{t, recorder, held, r.outputs}))
+}
+
+// advisePin returns the error of a rollback of a set that a Set owns with how the controller makes
+// it.
+func (r run) advisePin(err error) error {
+	owned := (*managed.OwnedError)(nil)
+	if r.restores == nil || !errors.As(err, &owned) {
+		return err
+	}
+	return fmt.Errorf("%w\nthe controller deploys revision %d by spec.pin: "+
+		"kubectl patch set.muster.dev %s -n %s --type=merge -p '{\"spec\":{\"pin\":%[2]d}}'",
+		err, *r.restores, owned.Set.Name, owned.Set.Namespace)
 }
 
 // end puts the files of the readers in their places. The result of the run counts more than what
