@@ -47,6 +47,25 @@ func OpenRevision(ctx context.Context, c *Cluster, s Source, number int) (*Set, 
 	return &Set{cluster: c, request: r, set: restored, revision: number}, nil
 }
 
+// ForgetHistory deletes the history of a set that has no record any more, as Destroy does unless its
+// result has a warning. It does nothing if there is a record. The source names the set; it has no
+// files.
+func ForgetHistory(ctx context.Context, c *Cluster, s Source) error {
+	s.Files = nil
+	absent := (*NoRecordError)(nil)
+	if _, err := Open(ctx, c, s); !errors.As(err, &absent) {
+		return err
+	}
+	store, err := sets.FindHistory(ctx, c.client, s.request())
+	if err = missing(err); errors.As(err, &absent) {
+		return nil // nor is there a history
+	}
+	if err != nil {
+		return err
+	}
+	return store.DeleteAll(ctx)
+}
+
 // revisionError returns the error of a revision that was to be opened.
 func revisionError(
 	ctx context.Context, s *history.Store, title string, number int, err error,

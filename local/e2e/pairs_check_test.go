@@ -130,14 +130,15 @@ func (r *round) owned(all contents) contents {
 }
 
 // checkRecord checks that the record has every object of the set. The server may still do what a
-// command that was killed has sent last, so that only objects count that exist before the record
-// is read and after that.
+// command that was killed has sent last, and a controller goes on, so that only objects count that
+// exist before the record is read and after that, without having been deleted in between.
 func (r *round) checkRecord() {
 	r.t.Helper()
 	all := r.contents()
-	recorded, later := r.recorded(all), r.owned(r.contents())
-	for key := range r.owned(all) {
-		if later[key] != nil && !slices.Contains(recorded, key) {
+	recorded, later := r.recorded(r.contents()), r.owned(r.contents())
+	for key, obj := range r.owned(all) {
+		stays := later[key] != nil && later[key].GetUID() == obj.GetUID()
+		if stays && !slices.Contains(recorded, key) {
 			r.t.Errorf("%s belongs to the set and is not in the record", key)
 		}
 	}

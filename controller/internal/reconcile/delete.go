@@ -74,6 +74,9 @@ func (r *Reconciler) destroyed(
 		if out.Result != nil && len(out.Result.Left) > 0 {
 			text = fmt.Sprintf("%d objects stay, first %s", len(out.Result.Left), out.Result.Left[0])
 		}
+		if out.Result != nil && out.Result.Warning != "" {
+			text += "; " + out.Result.Warning
+		}
 		return true, r.release(ctx, set, "Deleted", text)
 	}
 	r.announce(set, out, true)

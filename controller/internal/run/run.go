@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/muster-deploy/muster"
 
@@ -395,7 +396,26 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 	if errors.As(err, &absent) {
 		out.NoRecord, err = true, nil
 	}
+	if err == nil && out.Succeeded() && out.Result != nil && out.Result.Warning != "" {
+		j.forgetHistory(ctx, as, out.Result)
+	}
 	return err
+}
+
+// forgetTime is how long it is tried to delete the history of a set that was destroyed.
+const forgetTime = time.Minute
+
+// forgetHistory deletes the history that a destroyed set has left, and then the warning about it.
+// The set has no record any more, so that nobody else would find the history.
+func (j *job) forgetHistory(ctx context.Context, as *clusters.Identity, result *muster.Result) {
+	ctx, cancel := context.WithTimeout(ctx, forgetTime)
+	defer cancel()
+	err := wait.PollUntilContextCancel(ctx, time.Second, false, func(ctx context.Context) (bool, error) {
+		return muster.ForgetHistory(ctx, as.Cluster, sourceOf(j.set)) == nil, nil
+	})
+	if err == nil {
+		result.Warning = ""
+	}
 }
 
 // holder returns how the run is called by those who wait for its lock. The lock of a process that
