@@ -47,9 +47,9 @@ func OpenRevision(ctx context.Context, c *Cluster, s Source, number int) (*Set, 
 	return &Set{cluster: c, request: r, set: restored, revision: number}, nil
 }
 
-// ForgetHistory deletes the history of a set that has no record any more, as Destroy does unless its
-// result has a warning. It does nothing if there is a record. The source names the set; it has no
-// files.
+// ForgetHistory deletes the history of a set that has no record any more, as Destroy does unless
+// its result has a warning. It does nothing if there is a record. The source names the set; it has
+// no files.
 func ForgetHistory(ctx context.Context, c *Cluster, s Source) error {
 	s.Files = nil
 	absent := (*NoRecordError)(nil)

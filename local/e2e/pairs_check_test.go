@@ -130,8 +130,9 @@ func (r *round) owned(all contents) contents {
 }
 
 // checkRecord checks that the record has every object of the set. The server may still do what a
-// command that was killed has sent last, and a controller goes on, so that only objects count that
-// exist before the record is read and after that, without having been deleted in between.
+// command that was killed has sent last, and a controller works meanwhile, so that only objects
+// count that exist before the record is read and after that, without having been deleted in
+// between.
 func (r *round) checkRecord() {
 	r.t.Helper()
 	all := r.contents()

@@ -410,9 +410,10 @@ const forgetTime = time.Minute
 func (j *job) forgetHistory(ctx context.Context, as *clusters.Identity, result *muster.Result) {
 	ctx, cancel := context.WithTimeout(ctx, forgetTime)
 	defer cancel()
-	err := wait.PollUntilContextCancel(ctx, time.Second, false, func(ctx context.Context) (bool, error) {
-		return muster.ForgetHistory(ctx, as.Cluster, sourceOf(j.set)) == nil, nil
-	})
+	err := wait.PollUntilContextCancel(ctx, time.Second, false,
+		func(ctx context.Context) (bool, error) {
+			return muster.ForgetHistory(ctx, as.Cluster, sourceOf(j.set)) == nil, nil
+		})
 	if err == nil {
 		result.Warning = ""
 	}
