@@ -126,7 +126,7 @@ type ObjectCounts struct {
 
 // Cause is why an object is not ready.
 type Cause struct {
-	// Object is the object, as in: deployment.apps/web in namespace shop.
+	// Object is the object, as in: shop/deployment.apps/web.
 	Object string `json:"object"`
 	// Source is its file and document.
 	// +optional
