@@ -5,7 +5,6 @@ package members
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -25,7 +24,7 @@ import (
 
 // Watcher watches the objects of Sets.
 type Watcher struct {
-	changed func(set types.NamespacedName)
+	changed func(set types.NamespacedName, again bool)
 
 	mutex   sync.Mutex
 	sets    map[types.NamespacedName]tracked
@@ -45,8 +44,10 @@ type place struct {
 }
 
 // New returns a watcher. Changed is called, from any goroutine, for a Set with an object that was
-// changed or deleted since Track; it must not block.
-func New(changed func(set types.NamespacedName)) *Watcher {
+// changed or deleted since Track: again says that the same managers own the same fields as before
+// that, or before the last change, as when a controller writes an annotation every second. It must
+// not block.
+func New(changed func(set types.NamespacedName, again bool)) *Watcher {
 	return &Watcher{
 		changed: changed, sets: map[types.NamespacedName]tracked{}, sources: map[place]*source{},
 	}
@@ -128,22 +129,29 @@ func (w *Watcher) Stop() {
 type source struct {
 	place     place
 	reflector *cache.Reflector
-	changed   func(types.NamespacedName)
+	changed   func(set types.NamespacedName, again bool)
 	ctx       context.Context
 	stop      context.CancelFunc
 
 	mutex  sync.Mutex
 	owners map[string]types.NamespacedName // Sets, by the names of their objects
-	prints map[string]string               // fingerprints, by name; empty for one that is gone
+	prints map[string]seen                 // by name
+}
+
+// seen is what was seen of an object last, and who owned its fields before: two managers may take
+// them from each other again and again. The fingerprint of an object that is gone is empty.
+type seen struct {
+	last   Print
+	owners [8]byte
 }
 
 // newSource returns a source. It watches once it runs.
 func newSource(
-	p place, client metadata.Interface, changed func(types.NamespacedName),
+	p place, client metadata.Interface, changed func(set types.NamespacedName, again bool),
 ) *source {
 	s := &source{
 		place: p, changed: changed,
-		owners: map[string]types.NamespacedName{}, prints: map[string]string{},
+		owners: map[string]types.NamespacedName{}, prints: map[string]seen{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	at := client.Resource(p.resource).Namespace(p.namespace)
@@ -194,16 +202,20 @@ func (s *source) untrack(set types.NamespacedName) bool {
 }
 
 // see compares an object with what was seen of it before, and reports its Set if it has changed.
-func (s *source) see(name, print string) {
+func (s *source) see(name string, print Print) {
 	s.mutex.Lock()
 	set, ours := s.owners[name]
 	before, known := s.prints[name]
-	if ours {
-		s.prints[name] = print
+	changed := ours && known && before.last != print
+	switch {
+	case changed:
+		s.prints[name] = seen{print, before.last.Owners}
+	case ours && !known:
+		s.prints[name] = seen{last: print}
 	}
 	s.mutex.Unlock()
-	if ours && known && before != print {
-		s.changed(set)
+	if changed {
+		s.changed(set, print.Owners == before.last.Owners || print.Owners == before.owners)
 	}
 }
 
@@ -213,7 +225,7 @@ func (s *source) Add(obj any) error { return s.Update(obj) }
 // Update implements cache.ReflectorStore.
 func (s *source) Update(obj any) error {
 	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		s.see(m.Name, Fingerprint(&m.ObjectMeta))
+		s.see(m.Name, PrintOf(&m.ObjectMeta))
 	}
 	return nil
 }
@@ -221,7 +233,7 @@ func (s *source) Update(obj any) error {
 // Delete implements cache.ReflectorStore.
 func (s *source) Delete(obj any) error {
 	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		s.see(m.Name, "")
+		s.see(m.Name, Print{})
 	}
 	return nil
 }
@@ -232,7 +244,7 @@ func (s *source) Replace(list []any, _ string) error {
 	for _, obj := range list {
 		if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
 			found[m.Name] = true
-			s.see(m.Name, Fingerprint(&m.ObjectMeta))
+			s.see(m.Name, PrintOf(&m.ObjectMeta))
 		}
 	}
 	s.mutex.Lock()
@@ -244,7 +256,7 @@ func (s *source) Replace(list []any, _ string) error {
 	}
 	s.mutex.Unlock()
 	for _, name := range gone {
-		s.see(name, "")
+		s.see(name, Print{})
 	}
 	return nil
 }
@@ -252,28 +264,34 @@ func (s *source) Replace(list []any, _ string) error {
 // Resync implements cache.ReflectorStore.
 func (s *source) Resync() error { return nil }
 
-// Fingerprint returns a text that changes with everything that somebody writes to an object, but
-// not with what controllers report in its status.
-func Fingerprint(m *metav1.ObjectMeta) string {
-	type owner struct {
-		Manager, Operation string
-		Time               *metav1.Time
-		Fields             *metav1.FieldsV1
-	}
-	var owners []owner
+// Print is the fingerprint of an object. It changes with everything that somebody writes to the
+// object, but not with what controllers report in its status.
+type Print struct {
+	Owners [8]byte // who owns which fields
+	Writes [8]byte // when they were written, and how often the specification has changed
+}
+
+// PrintOf returns the fingerprint of an object.
+func PrintOf(m *metav1.ObjectMeta) Print {
+	owners, writes := []any{m.UID, m.DeletionTimestamp}, []any{m.Generation}
 	for _, f := range m.ManagedFields {
 		if f.Subresource == "" {
-			owners = append(owners, owner{f.Manager, string(f.Operation), f.Time, f.FieldsV1})
+			owners = append(owners, f.Manager, f.Operation, f.FieldsV1)
+			writes = append(writes, f.Time)
 		}
 	}
-	version := ""
-	if len(owners) == 0 {
-		version = m.ResourceVersion
+	if len(writes) == 1 { // nobody says what was written
+		writes = append(writes, m.ResourceVersion)
 	}
-	data, err := json.Marshal([]any{m.UID, m.Generation, m.DeletionTimestamp, owners, version})
-	if err != nil {
-		return m.ResourceVersion
+	return Print{Owners: sum(owners), Writes: sum(writes)}
+}
+
+// sum returns the beginning of a hash of values.
+func sum(values []any) [8]byte {
+	data, err := json.Marshal(values)
+	if err != nil { // JSON of the server can be written as JSON
+		panic(err)
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:8])
+	hash := sha256.Sum256(data)
+	return [8]byte(hash[:8])
 }

@@ -128,7 +128,7 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 		s.fights = 0
 	}
 	if wrote || out.Fresh {
-		s.touch(now)
+		s.touch(now, false)
 	}
 	s.last = &run.Outcome{Task: out.Task, Revision: out.Revision, Err: out.Err, Ended: out.Ended}
 	if out.Result != nil { // the rest is large
@@ -136,18 +136,22 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 	}
 }
 
-// touch notes that an object was changed, or may have been.
-func (s *state) touch(now time.Time) {
-	if s.dirty {
+// touch notes that an object was changed, or may have been. Again says that it was written as it
+// was written before.
+func (s *state) touch(now time.Time, again bool) {
+	if s.dirty && again {
 		return
 	}
-	if now.Sub(s.touched) > idleMost {
+	if !again || now.Sub(s.touched) > idleMost {
 		s.idle = 0
 	}
 	s.touched = now
-	s.dirty, s.notUntil = true, now.Add(doubled(settleTime, idleMost, s.idle-1))
+	until := now.Add(doubled(settleTime, idleMost, s.idle-1))
 	if s.fights > 1 {
-		s.notUntil = now.Add(doubled(correctFirst, defaultMax, s.fights-2))
+		until = now.Add(doubled(correctFirst, defaultMax, s.fights-2))
+	}
+	if !s.dirty || until.Before(s.notUntil) {
+		s.dirty, s.notUntil = true, until
 	}
 }
 

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -29,9 +30,9 @@ func windows(cron string) []v1alpha1.Window {
 
 func TestDecide(t *testing.T) {
 	dirty := ended(muster.Succeeded)
-	dirty.touch(now.Add(-time.Second))
+	dirty.touch(now.Add(-time.Second), false)
 	fresh := ended(muster.Succeeded)
-	fresh.touch(now)
+	fresh.touch(now, false)
 	failed := ended(muster.Failed)
 	failed.retryAt = now.Add(3 * time.Second)
 	due := ended(muster.Failed)
@@ -47,7 +48,7 @@ func TestDecide(t *testing.T) {
 	held.held = true
 	touched := ended(muster.Succeeded)
 	touched.held = true
-	touched.touch(now.Add(-time.Second))
+	touched.touch(now.Add(-time.Second), false)
 	closed, open := windows("0 4 * * *"), windows("0 3 * * *") // it is 3:04:05
 	soon := windows("5 3 * * *")
 	for _, test := range []struct {
@@ -180,7 +181,7 @@ func TestFights(t *testing.T) {
 	for range 4 {
 		s.fights++
 		s.dirty = false
-		s.touch(now)
+		s.touch(now, false)
 		pauses = append(pauses, s.notUntil.Sub(now))
 	}
 	want := []time.Duration{settleTime, time.Second, 2 * time.Second, 4 * time.Second}
@@ -188,5 +189,31 @@ func TestFights(t *testing.T) {
 		if pauses[i] != want[i] {
 			t.Errorf("pauses %v, want %v", pauses, want)
 		}
+	}
+}
+
+// Writes that look like the last ones are looked at more and more seldom as long as nothing is
+// found, and all others at once.
+func TestIdle(t *testing.T) {
+	s := ended(muster.Succeeded)
+	s.touched = now
+	var pauses []time.Duration
+	for range 4 {
+		s.idle++
+		s.dirty = false
+		s.touch(now, true)
+		pauses = append(pauses, s.notUntil.Sub(now))
+	}
+	want := []time.Duration{settleTime, 2 * settleTime, 4 * settleTime, 8 * settleTime}
+	if !slices.Equal(pauses, want) {
+		t.Errorf("pauses %v, want %v", pauses, want)
+	}
+	s.touch(now, true)
+	if got := s.notUntil.Sub(now); got != 8*settleTime {
+		t.Errorf("another write of the same: in %v, want no change", got)
+	}
+	s.touch(now, false)
+	if got := s.notUntil.Sub(now); got != settleTime {
+		t.Errorf("a write of something else: in %v, want %v", got, settleTime)
 	}
 }

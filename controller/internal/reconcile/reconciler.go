@@ -55,11 +55,11 @@ func (r *Reconciler) Changed(set types.NamespacedName) {
 	}
 }
 
-// Touched notes that somebody changed an object of a Set.
-func (r *Reconciler) Touched(set types.NamespacedName) {
+// Touched notes that somebody changed an object of a Set; again says that it was written as before.
+func (r *Reconciler) Touched(set types.NamespacedName, again bool) {
 	s := r.states.of(set)
 	r.states.mutex.Lock()
-	s.touch(time.Now())
+	s.touch(time.Now(), again)
 	r.states.mutex.Unlock()
 	r.Changed(set)
 }

@@ -27,8 +27,9 @@ const (
 	correctCalm  = 10 * time.Minute
 )
 
-// The pauses between comparisons that find nothing double up to idleMost: somebody changes what the
-// Set does not say. After idleMost without a change they are short again.
+// The pauses between comparisons that find nothing double up to idleMost: somebody writes the same
+// fields again and again, of which the Set says nothing. A write of other fields, or by somebody
+// else, is looked at at once, and so is the first one after idleMost without any.
 const idleMost = time.Minute
 
 // state is what the controller remembers of a Set. A controller that was started again begins

@@ -1,0 +1,88 @@
+package members
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+// meta returns the metadata of an object whose fields some managers wrote at a time.
+func meta(seconds int64, managers ...string) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.Name, m.Generation = "web", seconds
+	at := metav1.NewTime(time.Unix(seconds, 0))
+	for _, name := range managers {
+		m.ManagedFields = append(m.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: name, Operation: metav1.ManagedFieldsOperationUpdate, Time: &at,
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:replicas":{}}}`)},
+		})
+	}
+	return m
+}
+
+// status returns the metadata with a write of the status by a controller.
+func status(m *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+	m.ManagedFields = append(m.ManagedFields, metav1.ManagedFieldsEntry{
+		Manager: "kubelet", Subresource: "status", Time: &metav1.Time{Time: time.Unix(77, 0)},
+	})
+	m.ResourceVersion = "77"
+	return m
+}
+
+// Changes are reported once each, with whether the same managers own the same fields as before;
+// those of the status, and of objects that no Set has, are not.
+func TestSource(t *testing.T) {
+	set := types.NamespacedName{Namespace: "shop", Name: "shop"}
+	client, err := metadata.NewForConfig(&rest.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	s := newSource(place{}, client, func(name types.NamespacedName, again bool) {
+		if name != set {
+			t.Errorf("%s was changed", name)
+		}
+		got = append(got, map[bool]string{true: "again", false: "news"}[again])
+	})
+	if !s.track(set, []string{"web"}) || s.track(set, []string{"web"}) {
+		t.Error("an object is new once")
+	}
+	other := meta(1, "muster")
+	other.Name = "other"
+	for i, step := range []struct {
+		object *metav1.PartialObjectMetadata
+		want   string // empty: nothing is reported
+	}{
+		{meta(1, "muster"), ""}, // it is seen first
+		{meta(1, "muster"), ""},
+		{status(meta(1, "muster")), ""},
+		{other, ""},
+		{meta(2, "muster"), "again"},
+		{meta(3, "kubectl-edit"), "news"},
+		{meta(4, "kubectl-edit"), "again"},
+		{meta(5, "keda"), "news"},
+		{meta(6, "kubectl-edit"), "again"}, // the two take it from each other
+		{meta(7, "keda"), "again"},
+		{meta(8, "muster"), "news"},
+	} {
+		got = nil
+		if err := s.Update(step.object); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{step.want}; !slices.Equal(got, want) && (step.want != "" || got != nil) {
+			t.Errorf("step %d: got %q, want %q", i, got, want)
+		}
+	}
+	got = nil
+	if err := s.Replace(nil, ""); err != nil || !slices.Equal(got, []string{"news"}) {
+		t.Errorf("it is gone: got %q, %v", got, err)
+	}
+	if !s.untrack(set) {
+		t.Error("nothing is watched for anybody any more")
+	}
+}
