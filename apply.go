@@ -21,6 +21,9 @@ type ApplyOptions struct {
 	// Check sees the plan before anything is written. Its error is that of Apply, which then has
 	// changed nothing.
 	Check func(*Plan) error
+	// Exact lets a step fail if others change its object after Check has seen the plan. Otherwise it
+	// is decided again for the changed object, and may write fields that the plan does not have.
+	Exact bool
 	// NoWait ends the run when everything is written. Objects that others depend on are not waited
 	// for either.
 	NoWait bool
@@ -91,7 +94,7 @@ func (s *Set) Apply(ctx context.Context, o ApplyOptions, sink func(Event)) (*Res
 		return nil, err
 	}
 	return s.run(ctx, op, runOptions{
-		command: "apply", check: o.Check, limits: o.PlanOptions.check, noWait: o.NoWait,
+		command: "apply", check: o.Check, limits: o.PlanOptions.check, exact: o.Exact, noWait: o.NoWait,
 		timeout: o.Timeout, history: o.History, holder: o.Holder, restores: s.revision,
 	}, sink)
 }
@@ -122,6 +125,7 @@ type runOptions struct {
 	command string
 	check   func(*Plan) error
 	limits  func(sets.Operation) error
+	exact   bool
 	noWait  bool
 	timeout time.Duration
 	history HistoryOptions
@@ -150,6 +154,9 @@ func (s *Set) run(
 	}
 	if err != nil {
 		return nil, err
+	}
+	if o.exact {
+		sets.Guard(op.Plan(), nil)
 	}
 	recorder := sets.NewRecorder(s.cluster.client, op, o.historyOptions(s.cluster))
 	if o.noWait {

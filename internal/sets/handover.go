@@ -2,7 +2,6 @@ package sets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -178,7 +176,7 @@ type handoverOperation struct {
 func (o *handoverOperation) MakePlan(ctx context.Context) error {
 	err := o.Operation.MakePlan(ctx)
 	if err == nil {
-		o.guard()
+		Guard(o.Plan(), content)
 	}
 	return err
 }
@@ -186,34 +184,9 @@ func (o *handoverOperation) MakePlan(ctx context.Context) error {
 // Define makes sure that the cluster can hold the record.
 func (o *handoverOperation) Define(ctx context.Context) (again bool, err error) {
 	if again, err = o.Operation.Define(ctx); err == nil && again {
-		o.guard()
+		Guard(o.Plan(), content)
 	}
 	return again, err
-}
-
-// guard makes steps fail whose objects are not as they were compared.
-func (o *handoverOperation) guard() {
-	for i := range o.Plan().Steps {
-		step := &o.Plan().Steps[i]
-		have := step.Have
-		if have == nil {
-			continue
-		}
-		step.Permit = func(live *unstructured.Unstructured) error {
-			if len(diff.Between(content(have), content(live), diff.Options{})) > 0 {
-				return errors.New("others changed it since it was compared; give the command again")
-			}
-			return nil
-		}
-	}
-}
-
-// content returns an object without labels and annotations.
-func content(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	obj = obj.DeepCopy()
-	obj.SetLabels(nil)
-	obj.SetAnnotations(nil)
-	return obj
 }
 
 // Run runs the plan.

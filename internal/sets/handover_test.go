@@ -28,17 +28,19 @@ type planned struct {
 
 func (p planned) Plan() *plan.Plan { return p.plan }
 
-// TestGuard: a step of a handover is decided again for an object whose labels and annotations have
-// changed, and for no other.
+// TestGuard: a step with a guard is decided again for an object whose content is the same, and for
+// no other. Labels and annotations count unless it is a handover.
 func TestGuard(t *testing.T) {
 	const before = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, resourceVersion: "1"},
 		data: {k: v}}`
 	update := plan.Step{Op: plan.Update, Have: parseObject(t, before)}
 	p := &plan.Plan{Steps: []plan.Step{{Op: plan.Barrier}, update}}
-	(&handoverOperation{Operation: planned{plan: p}}).guard()
+	Guard(p, content)
 	if p.Steps[0].Permit != nil {
 		t.Error("a step without an object has a guard")
 	}
+	all := &plan.Plan{Steps: []plan.Step{update}}
+	Guard(all, nil)
 	for live, permitted := range map[string]bool{
 		before: true,
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, resourceVersion: "2", labels: {x: y},
@@ -50,6 +52,10 @@ func TestGuard(t *testing.T) {
 		refused := err != nil && strings.Contains(err.Error(), "others changed it")
 		if permitted != (err == nil) || permitted == refused {
 			t.Errorf("%s: %v", live, err)
+		}
+		err = all.Steps[0].Permit(parseObject(t, live))
+		if (err == nil) != (live == before) {
+			t.Errorf("all of it counts, %s: %v", live, err)
 		}
 	}
 }

@@ -50,6 +50,7 @@ func newFaultRound(t *testing.T, random *rand.Rand) *faultRound {
 	f := &faultRound{t: t, random: random}
 	for _, p := range kinds {
 		r := newRound(t, p, true, random)
+		r.managed = true
 		t.Cleanup(func() { releaseSets(r.namespace) })
 		check(t, grant(r.namespace))
 		f.sets = append(f.sets, r)

@@ -198,7 +198,10 @@ func (r *round) checkVersion(version int) {
 func (r *round) checkHistory() {
 	r.t.Helper()
 	source := []string{"v0"}
-	if r.app {
+	switch {
+	case r.managed:
+		source = []string{"set/" + set}
+	case r.app:
 		source = []string{"-a", set}
 	}
 	e := r.execute(r.t.Context(), slices.Concat([]string{"muster", "history"}, source,
@@ -215,6 +218,9 @@ func (r *round) checkHistory() {
 	}
 	check(r.t, json.Unmarshal(e.stdout.Bytes(), &revisions))
 	if len(revisions.Items) == 0 {
+		if r.managed {
+			r.t.Error("the Set is ready, and has no history")
+		}
 		return // nothing was ever changed, or it was killed before the revision was written
 	}
 	for _, revision := range revisions.Items {

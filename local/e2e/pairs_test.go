@@ -87,6 +87,7 @@ type round struct {
 	t         *testing.T
 	random    *rand.Rand
 	locked    bool
+	managed   bool   // a Set of the name has it deployed
 	dir       string // working directory of the commands
 	namespace string
 	versions  [2]version

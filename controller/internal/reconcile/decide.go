@@ -18,6 +18,8 @@ type decision struct {
 	opens time.Duration // as after, but exactly then: a window opens
 	// supersede ends the run that is under way: another one takes its place.
 	supersede bool
+	// compare lets the run that is under way, and waits, find out what others changed.
+	compare bool
 }
 
 // decide returns what is done next about a Set that is not being deleted. The key says what the
@@ -27,7 +29,10 @@ func decide(set *v1alpha1.Set, s *state, key string, now time.Time) decision {
 	switch {
 	case s.running():
 		// A run that writes when its window closes finishes: what is new would have to wait anyway.
-		return decision{supersede: s.run.Key != key && (open || !s.run.Writing())}
+		if s.run.Key != key {
+			return decision{supersede: open || !s.run.Writing()}
+		}
+		return watch(set, s, open, now)
 	case (s.last == nil || sameSpec(s.key, key) && s.key != key && !s.stale) && left(set):
 		return decision{task: run.Look, quiet: true} // the version of a source says nothing yet
 	case s.last == nil || s.key != key || s.stale || s.held && open:
@@ -38,6 +43,20 @@ func decide(set *v1alpha1.Set, s *state, key string, now time.Time) decision {
 		d.opens = min(opens.Sub(now.Round(0)), windowLook)
 	}
 	return d
+}
+
+// watch returns when the run that is under way is to look for what others changed: it puts that
+// back, unless the window in which it began is over.
+func watch(set *v1alpha1.Set, s *state, open bool, now time.Time) decision {
+	corrects := set.Spec.Mode != v1alpha1.ModePlan && comparison(set) == run.Deploy &&
+		set.Spec.Drift != v1alpha1.DriftIgnore
+	if !corrects || !open || !s.dirty || s.run.Task != run.Deploy || !s.run.Idle() {
+		return decision{}
+	}
+	if wait := s.notUntil.Sub(now); wait > 0 {
+		return decision{after: wait}
+	}
+	return decision{compare: true}
 }
 
 // windowLook is how often the clock is looked at while something waits for a window: it may have
@@ -101,10 +120,16 @@ func comparison(set *v1alpha1.Set) run.Task {
 
 // settle takes over the outcome of a run that has ended.
 func (s *state) settle(set *v1alpha1.Set, now time.Time) {
-	out, key := s.run.Outcome(), s.run.Key
-	s.run = nil
+	out, key, before := s.run.Outcome(), s.run.Key, s.waited
+	wrote := out.Result != nil && out.Result.Written > 0
+	compared := s.run.Compared(wrote)
+	s.run, s.waited = nil, 0
 	if out.Superseded() {
 		s.key = "" // it may have written something
+		if out.Overtaken() {
+			s.waited = before + out.Ended.Sub(out.Began)
+			s.fights++
+		}
 		return
 	}
 	same := s.key == key
@@ -117,7 +142,6 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 	} else {
 		s.failures, s.retryAt = 0, time.Time{}
 	}
-	wrote := out.Result != nil && out.Result.Written > 0
 	if s.idle++; wrote || !same {
 		s.idle = 0
 	}
@@ -127,7 +151,7 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 	case now.Sub(s.notUntil) > correctCalm:
 		s.fights = 0
 	}
-	if wrote || out.Fresh {
+	if !compared || out.Fresh {
 		s.touch(now, false)
 	}
 	s.last = &run.Outcome{Task: out.Task, Revision: out.Revision, Err: out.Err, Ended: out.Ended}

@@ -50,7 +50,7 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	s.run = r.Runner.Start(r.base, set, run.Destroy, keyOf(set, ""), r.serviceAccount(set))
+	s.run = r.Runner.Start(r.base, set, run.Destroy, keyOf(set, ""), r.serviceAccount(set), 0)
 	return ctrl.Result{}, nil
 }
 

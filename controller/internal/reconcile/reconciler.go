@@ -155,9 +155,16 @@ func (r *Reconciler) keep(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, 
 	}
 	r.states.mutex.Lock()
 	d := decide(set, s, keyOf(set, state), time.Now())
+	if d.compare {
+		s.dirty = false
+		s.idle++
+	}
 	r.states.mutex.Unlock()
 	if d.supersede {
 		s.run.Supersede()
+	}
+	if d.compare {
+		s.run.Compare()
 	}
 	if d.task != "" && !d.quiet {
 		if blocked := r.blocked(ctx, set); blocked != nil {
@@ -234,7 +241,7 @@ func (r *Reconciler) start(
 	r.states.mutex.Lock()
 	defer r.states.mutex.Unlock()
 	s.dirty = false
-	s.run = r.Runner.Start(r.base, set, d.task, key, account)
+	s.run = r.Runner.Start(r.base, set, d.task, key, account, s.waited)
 	return nil
 }
 
@@ -260,6 +267,10 @@ func (r *Reconciler) BeforeWrite(ctx context.Context, name types.NamespacedName)
 func (r *Reconciler) settled(ctx context.Context, set *v1alpha1.Set, s *state) error {
 	out, key := s.run.Outcome(), s.run.Key
 	// What an older spec has led to says nothing about the present one, whose run begins next.
+	if out.Overtaken() {
+		r.Recorder.Eventf(set, nil, corev1.EventTypeWarning, "Drifted", string(out.Task), "%s",
+			run.ErrOvertaken.Error())
+	}
 	if !out.Superseded() && s.run.Generation == set.Generation {
 		if err := r.writeOutcome(ctx, set, s, out); err != nil {
 			return err

@@ -39,16 +39,17 @@ type state struct {
 	last *run.Outcome // of the last run that was not superseded
 	key  string       // of that run
 
-	silent   bool      // the status does not announce the run, unless it changes something
-	stale    bool      // the source has another revision than the one that is applied
-	held     bool      // what the last run would have applied waits for a window
-	dirty    bool      // an object was changed since the run began, or was not watched
-	notUntil time.Time // no run of a dirty Set begins earlier
-	fights   int       // corrections in a row
-	idle     int       // comparisons in a row that found nothing
-	touched  time.Time // when an object was changed last
-	failures int32     // runs in a row that failed
-	retryAt  time.Time // when a run that failed is repeated
+	silent   bool          // the status does not announce the run, unless it changes something
+	stale    bool          // the source has another revision than the one that is applied
+	held     bool          // what the last run would have applied waits for a window
+	dirty    bool          // an object was changed since the run began, or was not watched
+	notUntil time.Time     // no run of a dirty Set begins earlier
+	fights   int           // corrections in a row
+	waited   time.Duration // by runs that ended since somebody changed what they wrote
+	idle     int           // comparisons in a row that found nothing
+	touched  time.Time     // when an object was changed last
+	failures int32         // runs in a row that failed
+	retryAt  time.Time     // when a run that failed is repeated
 
 	poll poll // of a registry
 }

@@ -24,22 +24,33 @@ func (j *job) progress(change func(*Progress)) {
 	change(&j.run.progress)
 }
 
-// hear returns the sink of the events of the run. The slot of the gate is given back when
-// everything is written, or when nothing was written for a while after the plan was made.
-func (j *job) hear() func(muster.Event) {
+// rest notes that nothing more is written for now, and leaves the gate.
+func (j *job) rest() {
+	j.leave()
+	j.progress(func(to *Progress) { to.Idle = true })
+	j.runner.Changed(j.name())
+}
+
+// hear returns the sink of the events of the run, which passes them on to another one, unless that
+// is nil. The run rests when everything is written, or when nothing was written for a while after
+// the plan was made.
+func (j *job) hear(next func(muster.Event)) func(muster.Event) {
 	quiet := j.runner.quiet()
-	j.idle = time.AfterFunc(time.Hour, j.leave)
+	j.idle = time.AfterFunc(time.Hour, j.rest)
 	j.idle.Stop()
 	waiting := map[muster.Object]string{} // causes of objects that are waited for
 	return func(e muster.Event) {
-		news := false
+		if next != nil {
+			next(e)
+		}
+		news, rests := false, false
 		j.progress(func(p *Progress) {
 			switch e.Type {
 			case muster.Written:
+				p.Written++
+				p.Idle, rests = false, p.Written >= p.Total
+				j.run.compared = false
 				j.idle.Reset(quiet)
-				if p.Written++; p.Written >= p.Total {
-					j.leave()
-				}
 			case muster.Explained:
 				if len(e.State.Causes) > 0 {
 					news = waiting[e.Object] != e.State.Causes[0]
@@ -58,7 +69,10 @@ func (j *job) hear() func(muster.Event) {
 				p.Causes = causesOf(waiting)
 			}
 		})
-		if news {
+		if rests {
+			j.idle.Stop()
+			j.rest()
+		} else if news {
 			j.runner.Changed(j.name())
 		}
 	}

@@ -37,8 +37,11 @@ const (
 	Destroy Task = "destroy" // delete all objects
 )
 
-// ErrSuperseded is the cause of the end of a run in whose place another one begins.
-var ErrSuperseded = errors.New("a newer revision of the source or of the Set takes its place")
+// The causes of the end of a run in whose place another one begins.
+var (
+	ErrSuperseded = errors.New("a newer revision of the source or of the Set takes its place")
+	ErrOvertaken  = errors.New("somebody has changed what it wrote; the next run puts it back")
+)
 
 // Outcome is how a run ended.
 type Outcome struct {
@@ -72,7 +75,12 @@ const (
 )
 
 // Superseded reports whether another run takes the place of the one that ended.
-func (o *Outcome) Superseded() bool { return errors.Is(o.cause, ErrSuperseded) }
+func (o *Outcome) Superseded() bool {
+	return errors.Is(o.cause, ErrSuperseded) || o.Overtaken()
+}
+
+// Overtaken reports whether the run ended since somebody changed what it had written.
+func (o *Outcome) Overtaken() bool { return errors.Is(o.cause, ErrOvertaken) }
 
 // Succeeded reports whether the run did what it was for.
 func (o *Outcome) Succeeded() bool {
@@ -113,14 +121,18 @@ func (r *Runner) Wait() { r.running.Wait() }
 // Run is a run that was started.
 type Run struct {
 	Task       Task
-	Key        string // that Start was called with
-	Generation int64  // of the spec
-	Request    string // of a user, by the annotation
+	Key        string        // that Start was called with
+	Generation int64         // of the spec
+	Request    string        // of a user, by the annotation
+	waited     time.Duration // by runs in whose place it is
 	cancel     context.CancelCauseFunc
+	compare    chan struct{}
 	done       chan struct{}
 
 	mutex    sync.Mutex
 	progress Progress
+	asked    bool // to compare, and has not done so
+	compared bool // since the last write
 	outcome  *Outcome
 }
 
@@ -128,6 +140,7 @@ type Run struct {
 type Progress struct {
 	Phase   Phase
 	Changes bool // something is written
+	Idle    bool // what could be written for now is written
 	Total   int
 	Written int
 	Ready   int
@@ -140,14 +153,17 @@ type Cause struct {
 	Message string
 }
 
-// Start starts a run of a Set, which must not change.
+// Start starts a run of a Set, which must not change. Waited is how long runs have waited for the
+// objects in whose place it begins; it waits so much shorter.
 func (r *Runner) Start(
 	ctx context.Context, set *v1alpha1.Set, task Task, key, serviceAccount string,
+	waited time.Duration,
 ) *Run {
 	ctx, cancel := context.WithCancelCause(ctx)
 	started := &Run{
-		Task: task, Key: key, Generation: set.Generation, cancel: cancel,
-		Request: set.Annotations[v1alpha1.AnnotationReconcile], done: make(chan struct{}),
+		Task: task, Key: key, Generation: set.Generation, waited: waited, cancel: cancel,
+		Request: set.Annotations[v1alpha1.AnnotationReconcile],
+		compare: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	one := &job{runner: r, set: set, run: started, serviceAccount: serviceAccount}
 	r.running.Go(func() {
@@ -199,8 +215,9 @@ type job struct {
 	set            *v1alpha1.Set
 	run            *Run
 	serviceAccount string
-	leave          func()      // the gate
-	idle           *time.Timer // leaves it when nothing was written for a while
+	source         muster.Source // with the files that were fetched
+	leave          func()        // the gate
+	idle           *time.Timer   // leaves it when nothing was written for a while
 }
 
 // name returns the name of the Set.
@@ -263,11 +280,11 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 func (j *job) open(
 	ctx context.Context, as *clusters.Identity, out *Outcome,
 ) (*source.Fetched, *muster.Set, error) {
-	src := sourceOf(j.set)
+	j.source = sourceOf(j.set)
 	if pin := int(j.set.Spec.Pin); pin > 0 {
 		j.enter(Opening)
 		out.Revision = fmt.Sprintf("revision %d", pin)
-		opened, err := muster.OpenRevision(ctx, as.Cluster, src, pin)
+		opened, err := j.reopen(ctx, as)
 		return &source.Fetched{Revision: out.Revision, Release: func() {}}, opened, err
 	}
 	j.enter(Fetching)
@@ -279,12 +296,21 @@ func (j *job) open(
 	}
 	out.Revision = fetched.Revision
 	j.enter(Opening)
-	src.Files, src.FilesName, src.Images = []string{fetched.Folder}, fetched.Name, fetched.Images
-	opened, err := muster.Open(ctx, as.Cluster, src)
+	j.source.Files, j.source.FilesName = []string{fetched.Folder}, fetched.Name
+	j.source.Images = fetched.Images
+	opened, err := j.reopen(ctx, as)
 	if err != nil {
 		fetched.Release()
 	}
 	return fetched, opened, err
+}
+
+// reopen opens the set with the files that were fetched, or as the revision that is pinned has it.
+func (j *job) reopen(ctx context.Context, as *clusters.Identity) (*muster.Set, error) {
+	if pin := int(j.set.Spec.Pin); pin > 0 {
+		return muster.OpenRevision(ctx, as.Cluster, j.source, pin)
+	}
+	return muster.Open(ctx, as.Cluster, j.source)
 }
 
 // look finds out what an apply would do, and what others changed.
@@ -310,13 +336,17 @@ func (j *job) deploy(
 	out *Outcome,
 ) (err error) {
 	options := muster.ApplyOptions{
-		PlanOptions: planOptions(j.set), Timeout: durationOf(j.set.Spec.Wait.Timeout),
+		PlanOptions: planOptions(j.set), Timeout: j.timeout(),
+		Exact:   j.set.Spec.Mode == v1alpha1.ModePlan,
 		History: j.history(fetched), Holder: j.holder(), Check: func(p *muster.Plan) error {
 			out.Plan = p
 			return j.check(ctx, as, p, out)
 		},
 	}
-	out.Result, err = opened.Apply(ctx, options, j.hear())
+	written := newWrittenObjects()
+	stop := j.compareOnRequest(ctx, as, written)
+	out.Result, err = opened.Apply(ctx, options, j.hear(written.add))
+	stop()
 	if waiting := (*waitingError)(nil); errors.As(err, &waiting) {
 		out.Waiting, err = true, nil
 	}
@@ -392,7 +422,7 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 			j.write(p)
 			return nil
 		},
-	}, j.hear())
+	}, j.hear(nil))
 	if errors.As(err, &absent) {
 		out.NoRecord, err = true, nil
 	}
