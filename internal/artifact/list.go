@@ -19,6 +19,7 @@ import (
 
 // Versions is a range of versions.
 type Versions struct {
+	text       string
 	contains   semver.Range // nil contains all tags, also those that are no versions
 	prerelease bool         // versions with a suffix are contained, too
 }
@@ -44,7 +45,7 @@ func ParseVersions(text string) (Versions, error) {
 		return Versions{}, fmt.Errorf("%q is no range of versions; write one as in '>=1.3 <2', or '1.4' "+
 			"for all of 1.4", text)
 	}
-	return Versions{contains, strings.Contains(text, "-")}, nil
+	return Versions{text, contains, strings.Contains(text, "-")}, nil
 }
 
 // parseVersion returns the version that a tag is.
@@ -83,14 +84,11 @@ const concurrency = 8
 // List returns the tags in a range of versions: versions first, the newest on top, then other tags
 // by name.
 func (r *Repository) List(ctx context.Context, v Versions) ([]Tagged, error) {
-	tags, err := r.Tags(ctx)
+	tags, err := r.sortedTags(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tags = slices.DeleteFunc(tags, func(tag string) bool {
-		return attached.MatchString(tag) || !v.has(tag)
-	})
-	slices.SortStableFunc(tags, compareTags)
+	tags = slices.DeleteFunc(tags, func(tag string) bool { return !v.has(tag) })
 	tagged, errs := make([]Tagged, len(tags)), make([]error, len(tags))
 	slots := make(chan struct{}, concurrency)
 	var requests sync.WaitGroup
@@ -103,6 +101,37 @@ func (r *Repository) List(ctx context.Context, v Versions) ([]Tagged, error) {
 	}
 	requests.Wait()
 	return tagged, errors.Join(errs...)
+}
+
+// sortedTags returns the tags in the order of List. Those that belong to another artifact are left
+// out.
+func (r *Repository) sortedTags(ctx context.Context) ([]string, error) {
+	tags, err := r.Tags(ctx)
+	tags = slices.DeleteFunc(tags, attached.MatchString)
+	slices.SortStableFunc(tags, compareTags)
+	return tags, err
+}
+
+// maxNamed is the number of tags that an error names.
+const maxNamed = 5
+
+// Newest returns the tag with the highest version in a range. It sends no request for manifests.
+func (r *Repository) Newest(ctx context.Context, v Versions) (string, error) {
+	tags, err := r.sortedTags(ctx)
+	if err != nil {
+		return "", err
+	}
+	if i := slices.IndexFunc(tags, v.has); i >= 0 {
+		return tags[i], nil
+	}
+	some := "it has no tags"
+	if len(tags) > 0 {
+		some = "it has " + strings.Join(tags[:min(maxNamed, len(tags))], ", ")
+	}
+	if more := len(tags) - maxNamed; more > 0 {
+		some += fmt.Sprintf(" and %d more", more)
+	}
+	return "", fmt.Errorf("%s: no tag is a version in %q: %s", r.Base(), v.text, some)
 }
 
 // compareTags orders versions, the newest first, before other tags.

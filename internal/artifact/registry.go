@@ -39,7 +39,7 @@ func (a Access) Open(ctx context.Context, r Reference) (*Repository, error) {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
 	repo.Client, repo.PlainHTTP = client, a.PlainHTTP
-	repo.MaxMetadataBytes = maxManifest
+	repo.MaxMetadataBytes, repo.TagListMaxPages = maxManifest, maxPages
 	if !a.PlainHTTP && isLoopback(r.Registry) {
 		repo.PlainHTTP = speaksPlainHTTP(ctx, client, r.Registry)
 	}
@@ -173,13 +173,27 @@ func (r *Repository) SetTag(
 		r.remote.PushReference(ctx, a.Descriptor, bytes.NewReader(a.Manifest), tag))
 }
 
-// Tags returns all tags of the repository, sorted.
+// The limits of a list of tags. Registries have 100 tags and more on a page.
+const (
+	maxTags  = 100_000
+	maxPages = 1000
+)
+
+// Tags returns all tags of the repository, sorted. It reads all pages of the list.
 func (r *Repository) Tags(ctx context.Context) ([]string, error) {
 	var all []string
+	tooMany := false
 	err := r.remote.Tags(ctx, "", func(tags []string) error {
+		if tooMany = len(all)+len(tags) > maxTags; tooMany {
+			return errors.New("too many tags")
+		}
 		all = append(all, tags...)
 		return nil
 	})
+	if tooMany {
+		return nil, fmt.Errorf("%s has more than %d tags, which is the limit; delete some", r.Base(),
+			maxTags)
+	}
 	slices.Sort(all)
 	return all, r.explain(err)
 }

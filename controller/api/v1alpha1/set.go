@@ -199,7 +199,7 @@ type OCISource struct {
 	// Ref names the artifact. Default: the tag latest.
 	// +optional
 	Ref OCIRef `json:"ref,omitzero"`
-	// Poll is the time between two looks at the tag.
+	// Poll is the time between two looks at the tag, or at the tags.
 	// +kubebuilder:default="1m"
 	Poll *metav1.Duration `json:"poll,omitempty"`
 	// SecretRef names a Secret of type kubernetes.io/dockerconfigjson.
@@ -212,11 +212,17 @@ type OCISource struct {
 
 // OCIRef names an artifact of a repository.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.tag) && has(self.digest))",message="tag and digest exclude each other"
+// +kubebuilder:validation:XValidation:rule="[has(self.tag), has(self.semver), has(self.digest)].filter(x, x).size() <= 1",message="tag, semver and digest exclude each other"
 type OCIRef struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Tag string `json:"tag,omitempty"`
+	// Semver is a range of versions, as in: >=1.2.0 <2.0.0. The highest one among the tags is
+	// deployed; pre-releases count only if the range names one.
+	// +optional
+	// +kubebuilder:validation:Pattern=`[0-9]`
+	// +kubebuilder:validation:MaxLength=256
+	Semver string `json:"semver,omitempty"`
 	// +optional
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	Digest string `json:"digest,omitempty"`

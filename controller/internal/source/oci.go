@@ -32,7 +32,8 @@ var advice = artifact.Advice{
 type repository struct {
 	fetcher   *Fetcher
 	namespace string
-	reference artifact.Reference // with the folder, and with a digest if it is pinned
+	reference artifact.Reference // with the folder; without tag and digest if there are versions
+	versions  *artifact.Versions // the highest one is deployed; nil for the reference
 	source    v1alpha1.OCISource
 }
 
@@ -48,47 +49,53 @@ func (f *Fetcher) repository(set *v1alpha1.Set, folder string) (origin, error) {
 			"fields of their own", r, r.Base())
 	}
 	r.Tag, r.Digest, r.Folder = s.Ref.Tag, digest.Digest(s.Ref.Digest), folder
-	if r.Tag == "" && r.Digest == "" {
+	var versions *artifact.Versions
+	if s.Ref.Semver != "" {
+		parsed, err := artifact.ParseVersions(s.Ref.Semver)
+		if err != nil {
+			return nil, invalid("spec.source.oci.ref.semver: %w", err)
+		}
+		versions = &parsed
+	} else if r.Tag == "" && r.Digest == "" {
 		r.Tag = defaultTag
 	}
 	if r, err = artifact.Parse(r.String()); err != nil {
 		return nil, invalid("spec.source.oci.ref: %w", err)
 	}
-	return &repository{f, set.Namespace, r, s}, nil
+	return &repository{f, set.Namespace, r, versions, s}, nil
 }
 
-// name returns what messages call the artifact.
-func (o *repository) name() string {
-	r := o.reference
+// artifactName returns what messages call an artifact.
+func artifactName(r artifact.Reference) string {
 	if r.Tag != "" {
 		r.Digest = ""
 	}
 	return r.Short()
 }
 
-// revisionOf returns the revision with a digest.
-func (o *repository) revisionOf(d digest.Digest) string {
-	if o.reference.Tag == "" {
+// revisionOf returns the revision of an artifact with a digest.
+func revisionOf(r artifact.Reference, d digest.Digest) string {
+	if r.Tag == "" {
 		return d.String()
 	}
-	return o.reference.Tag + "@" + d.String()
+	return r.Tag + "@" + d.String()
 }
 
 func (o *repository) revision(ctx context.Context) (string, error) {
 	if o.reference.Digest != "" {
-		return o.revisionOf(o.reference.Digest), nil
+		return revisionOf(o.reference, o.reference.Digest), nil
 	}
-	_, d, err := o.resolve(ctx)
+	repo, d, err := o.resolve(ctx)
 	if err != nil {
 		return "", err
 	}
-	return o.revisionOf(d.Digest), nil
+	return revisionOf(repo.Reference, d.Digest), nil
 }
 
 func (o *repository) fetch(ctx context.Context) (*Fetched, error) {
 	if pinned := o.reference.Digest; pinned != "" {
 		if cached := o.fetcher.folders.take(o.key(pinned)); cached != nil {
-			return o.fetched(cached, pinned)
+			return o.fetched(cached, o.reference, pinned)
 		}
 	}
 	repo, d, err := o.resolve(ctx)
@@ -96,7 +103,7 @@ func (o *repository) fetch(ctx context.Context) (*Fetched, error) {
 		return nil, err
 	}
 	if cached := o.fetcher.folders.take(o.key(d.Digest)); cached != nil {
-		return o.fetched(cached, d.Digest)
+		return o.fetched(cached, repo.Reference, d.Digest)
 	}
 	tree, err := repo.Tree(ctx, d, o.fetcher.limit())
 	if err != nil {
@@ -111,14 +118,16 @@ func (o *repository) fetch(ctx context.Context) (*Fetched, error) {
 	}
 	written, err := o.fetcher.folders.put(o.key(d.Digest), tree, images)
 	if err != nil {
-		return nil, fmt.Errorf("write the files of %s: %w", o.name(), err)
+		return nil, fmt.Errorf("write the files of %s: %w", artifactName(repo.Reference), err)
 	}
-	return o.fetched(written, d.Digest)
+	return o.fetched(written, repo.Reference, d.Digest)
 }
 
-// fetched returns a folder as the manifests of the Set.
-func (o *repository) fetched(f *folder, d digest.Digest) (*Fetched, error) {
-	return o.fetcher.folders.fetched(f, o.reference.Folder, o.revisionOf(d), o.name())
+// fetched returns a folder with an artifact as the manifests of the Set.
+func (o *repository) fetched(
+	f *folder, r artifact.Reference, d digest.Digest,
+) (*Fetched, error) {
+	return o.fetcher.folders.fetched(f, r.Folder, revisionOf(r, d), artifactName(r))
 }
 
 // key returns what the folder with the files is kept under.
@@ -126,7 +135,7 @@ func (o *repository) key(d digest.Digest) string {
 	return strings.Join([]string{"oci", o.namespace, o.reference.Base(), d.String()}, " ")
 }
 
-// resolve returns the repository, and the artifact that the reference names now.
+// resolve returns the repository, with the tag or digest that the Set names now, and its artifact.
 func (o *repository) resolve(
 	ctx context.Context,
 ) (*artifact.Repository, ocispec.Descriptor, error) {
@@ -137,6 +146,13 @@ func (o *repository) resolve(
 	repo, err := o.fetcher.registry.open(ctx, o, config)
 	if err != nil {
 		return nil, ocispec.Descriptor{}, err
+	}
+	if o.versions != nil {
+		tag, err := repo.Newest(ctx, *o.versions)
+		if err != nil {
+			return nil, ocispec.Descriptor{}, err
+		}
+		repo = repo.At(tag)
 	}
 	d, err := repo.Resolve(ctx)
 	return repo, d, contentError(err)

@@ -59,6 +59,10 @@ func (r *fakeRegistry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	parts := strings.Split(req.URL.Path, "/")
 	kind, name := parts[len(parts)-2], parts[len(parts)-1]
 	r.requests = append(r.requests, req.Method+" "+kind)
+	if kind == "tags" {
+		r.listTags(w, req.URL.Query().Get("last"))
+		return
+	}
 	body, ok := r.contents[name]
 	if !ok {
 		w.WriteHeader(http.StatusNotFound)
@@ -73,6 +77,21 @@ func (r *fakeRegistry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 	_, _ = w.Write(body)
+}
+
+// listTags writes a page of two tags: those after the last one of the page before.
+func (r *fakeRegistry) listTags(w http.ResponseWriter, last string) {
+	page := []string{}
+	for _, tag := range slices.Sorted(maps.Keys(r.contents)) {
+		if tag > last && !strings.Contains(tag, ":") {
+			page = append(page, tag)
+		}
+	}
+	if len(page) > 2 {
+		page = page[:2]
+		w.Header().Set("Link", fmt.Sprintf(`</v2/shop/tags/list?last=%s>; rel="next"`, page[1]))
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"name": "shop", "tags": page})
 }
 
 // push stores an artifact under a tag, and returns its digest.
@@ -166,6 +185,56 @@ func TestTag(t *testing.T) {
 	}
 	r.push(t, "latest", files)
 	checkFetch(t, f, r.set(v1alpha1.OCIRef{}), r.url()+":latest", files)
+}
+
+// TestSemver: the highest version in a range is deployed, from all pages of the list of tags.
+func TestSemver(t *testing.T) {
+	f, _ := newFetcher(t)
+	r := newRegistry(t, "")
+	digests := map[string]digest.Digest{}
+	for _, tag := range []string{
+		"1.2.0", "1.10.0", "1.9.9", "v2.0.0", "3.0.0-rc.1", "latest", "zone", "1.11",
+	} {
+		digests[tag] = r.push(t, tag, map[string]string{"web.yaml": tag})
+	}
+	for semver, tag := range map[string]string{
+		">=1.2.0 <2.0.0": "1.10.0", "1.x": "1.10.0", ">=1.0": "v2.0.0", "<=1.9.9": "1.9.9",
+		">=3.0.0-0": "3.0.0-rc.1",
+	} {
+		set := r.set(v1alpha1.OCIRef{Semver: semver})
+		want := tag + "@" + digests[tag].String()
+		if revision, err := f.Revision(t.Context(), set); revision != want || err != nil {
+			t.Errorf("%s: got %s, %v, want %s", semver, revision, err, want)
+		}
+		got := checkFetch(t, f, set, r.url()+":"+tag, map[string]string{"web.yaml": tag})
+		if got.Revision != want {
+			t.Errorf("%s: fetched %s, want %s", semver, got.Revision, want)
+		}
+	}
+	moved := r.push(t, "1.10.1", map[string]string{"web.yaml": "moved"})
+	set := r.set(v1alpha1.OCIRef{Semver: "1.x"})
+	revision, err := f.Revision(t.Context(), set)
+	if want := "1.10.1@" + moved.String(); revision != want || err != nil {
+		t.Errorf("got %s, %v, want %s", revision, err, want)
+	}
+}
+
+// TestSemverMissing: that no tag is in the range is an error which may be gone the next time. A
+// range that is none is not.
+func TestSemverMissing(t *testing.T) {
+	f, _ := newFetcher(t)
+	r := newRegistry(t, "")
+	_, err := f.Fetch(t.Context(), r.set(v1alpha1.OCIRef{Semver: ">=4"}))
+	checkText(t, err, false, r.url()+`: no tag is a version in ">=4": it has no tags`)
+	for _, tag := range []string{"latest", "1.0.0", "2.0.0", "4.0.0-rc.1", "a", "b", "c"} {
+		r.push(t, tag, map[string]string{"web.yaml": tag})
+	}
+	r.push(t, "sha256-"+strings.Repeat("0", 64)+".sig", map[string]string{"web.yaml": "signature"})
+	_, err = f.Fetch(t.Context(), r.set(v1alpha1.OCIRef{Semver: ">=4"}))
+	checkText(t, err, false, r.url()+`: no tag is a version in ">=4": it has 4.0.0-rc.1, 2.0.0, `+
+		`1.0.0, a, b and 2 more`)
+	_, err = f.Fetch(t.Context(), r.set(v1alpha1.OCIRef{Semver: "newest 1"}))
+	checkText(t, err, true, `spec.source.oci.ref.semver: "newest 1" is no range of versions`)
 }
 
 // TestDigest: an artifact that is named by its digest needs no request once it was fetched.
