@@ -37,9 +37,15 @@ type Source struct {
 	// DefaultNamespace is that of objects that name none; empty is Namespace.
 	DefaultNamespace string
 	// Rules are files with readiness rules, beside those that the files of the set bring along.
-	Rules []string
+	Rules []RuleFile
 	// Notice receives warnings, a line each; nil ignores them.
 	Notice func(text string)
+}
+
+// RuleFile is a file with readiness rules.
+type RuleFile struct {
+	Name string // in messages
+	Text string
 }
 
 // check returns an error if the source does not name a set.
@@ -63,7 +69,10 @@ func (s Source) check() error {
 func (s Source) request() sets.Request {
 	r := sets.Request{
 		Files: s.Files, Namespace: s.Namespace, Enforced: true, DefaultNamespace: s.DefaultNamespace,
-		Rules: s.Rules, Notice: s.Notice, Now: time.Now,
+		Notice: s.Notice, Now: time.Now,
+	}
+	for _, file := range s.Rules {
+		r.RuleFiles = append(r.RuleFiles, packages.RuleFile(file))
 	}
 	if r.Notice == nil {
 		r.Notice = func(string) {}

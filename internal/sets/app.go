@@ -44,7 +44,7 @@ func openApp(ctx context.Context, r Request) (Set, error) {
 	if err := checkRecords(s.objects); err != nil {
 		return nil, err
 	}
-	if s.ruleFiles, err = files.ReadRuleFiles(ctx, r.Files, r.Rules); err != nil {
+	if s.ruleFiles, err = r.readRuleFiles(ctx, files.Folders(r.Files)...); err != nil {
 		return nil, err
 	}
 	s.rules, err = packages.ParseRules(s.ruleFiles)

@@ -93,7 +93,7 @@ func ToPackage(
 	if err != nil {
 		return nil, err
 	}
-	rules, err := packages.ReadRuleFiles(ctx, r.Rules)
+	rules, err := r.readRuleFiles(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func requestOf(set Set) Request {
 	case *appSet:
 		r = s.request
 	}
-	r.Files, r.Rules = nil, nil
+	r.Files, r.Rules, r.RuleFiles = nil, nil, nil
 	return r
 }
 

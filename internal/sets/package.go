@@ -44,7 +44,7 @@ func newPackageSet(ctx context.Context, r Request, p *packages.Package) (Set, er
 		return nil, err
 	}
 	s := &packageSet{request: r, inventory: p.Inventory, pkg: p}
-	if s.ruleFiles, err = packages.ReadRuleFiles(ctx, r.Rules, r.folder()); err != nil {
+	if s.ruleFiles, err = r.readRuleFiles(ctx, r.folder()); err != nil {
 		return nil, err
 	}
 	s.rules, err = packages.ParseRules(s.ruleFiles)

@@ -361,7 +361,7 @@ func (r *Restored) open(
 		manifests[i] = plan.Desired{Object: obj.DeepCopy(), Source: obj.Source}
 		r.Desired = append(r.Desired, plan.Desired{Object: obj.DeepCopy(), Source: source})
 	}
-	ruleFiles, err := packages.ReadRuleFiles(ctx, request.Rules)
+	ruleFiles, err := request.readRuleFiles(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps"
@@ -51,9 +52,18 @@ type Request struct {
 	// DefaultNamespace is that of objects that name none; empty for Namespace.
 	DefaultNamespace string
 
-	Rules  []string // files with readiness rules
-	Notice func(string)
-	Now    func() time.Time
+	Rules     []string            // files with readiness rules
+	RuleFiles []packages.RuleFile // such files that were read already
+	Notice    func(string)
+	Now       func() time.Time
+}
+
+// readRuleFiles returns the readiness rules of the request, then those at the top of folders.
+func (r Request) readRuleFiles(
+	ctx context.Context, folders ...string,
+) ([]packages.RuleFile, error) {
+	found, err := packages.ReadRuleFiles(ctx, r.Rules, folders...)
+	return slices.Concat(r.RuleFiles, found), err
 }
 
 // Set is a set of objects that has, or will have, one record.

@@ -109,7 +109,7 @@ type SetSpec struct {
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=set
 	Recreate []string `json:"recreate,omitempty"`
-	// Wait says how long objects are waited for.
+	// Wait says how long objects are waited for, and when they are ready.
 	// +optional
 	Wait WaitSpec `json:"wait,omitzero"`
 	// DependsOn are Sets of the same namespace that have to be ready first.
@@ -259,11 +259,31 @@ type PruneSpec struct {
 	AllowEmpty bool `json:"allowEmpty,omitempty"`
 }
 
-// WaitSpec says how long objects are waited for.
+// WaitSpec says how long objects are waited for, and when they are ready.
 type WaitSpec struct {
 	// Timeout is the time for an object to become ready, or to be gone. 0 is without limit.
 	// +kubebuilder:default="10m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
+	// Rules are readiness rules, which come before those in the source.
+	// +optional
+	Rules *RulesSpec `json:"rules,omitempty"`
+}
+
+// RulesSpec names readiness rules.
+type RulesSpec struct {
+	// ConfigMapRef names a ConfigMap of the namespace of the Set.
+	ConfigMapRef RulesReference `json:"configMapRef"`
+}
+
+// RulesReference names a key of a ConfigMap.
+type RulesReference struct {
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// +kubebuilder:default=ready-rules.yaml
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
 }
 
 // Dependency is a Set that has to be ready first.

@@ -33,14 +33,30 @@ const kindTime = 30 * time.Second
 // cacheTime is how long a worker waits for the cache of a kind that was not watched before.
 const cacheTime = time.Second
 
-// sourceState returns a text that changes with the source of a Set, from what is cached, and when
-// to ask again; 0 is never. It waits for nobody: a registry is asked in the background.
+// sourceState returns a text that changes with the source of a Set and with its readiness rules,
+// and when to ask again; 0 is never.
 func (r *Reconciler) sourceState(
+	ctx context.Context, set *v1alpha1.Set, s *state,
+) (text string, after time.Duration, err error) {
+	if set.Spec.Pin > 0 {
+		return "", 0, nil // the revision has both
+	}
+	text, after, err = r.manifestsState(ctx, set, s)
+	if err != nil || set.Spec.Wait.Rules == nil {
+		return text, after, err
+	}
+	refs := []v1alpha1.LocalReference{{Name: set.Spec.Wait.Rules.ConfigMapRef.Name}}
+	rules, err := r.versions(ctx, set.Namespace, "ConfigMap", refs)
+	return text + " rules " + rules, after, err
+}
+
+// manifestsState returns a text that changes with the source of a Set, from what is cached, and
+// when to ask again; 0 is never. It waits for nobody: a registry is asked in the background.
+func (r *Reconciler) manifestsState(
 	ctx context.Context, set *v1alpha1.Set, s *state,
 ) (text string, after time.Duration, err error) {
 	spec := set.Spec.Source
 	switch {
-	case set.Spec.Pin > 0: // whatever the source has
 	case spec.ConfigMaps != nil:
 		text, err = r.versions(ctx, set.Namespace, "ConfigMap", spec.ConfigMaps)
 	case spec.Secrets != nil:
@@ -157,7 +173,7 @@ const (
 
 // indexes returns the values of a Set by index.
 var indexes = map[string]func(*v1alpha1.Set) []string{
-	indexConfigMaps: func(s *v1alpha1.Set) []string { return namesOf(s.Spec.Source.ConfigMaps) },
+	indexConfigMaps: configMapsOf,
 	indexSecrets:    secretsOf,
 	indexArtifact: func(s *v1alpha1.Set) []string {
 		if a := s.Spec.Source.Artifact; a != nil {
@@ -178,6 +194,15 @@ var indexes = map[string]func(*v1alpha1.Set) []string{
 func namesOf(refs []v1alpha1.LocalReference) (names []string) {
 	for _, ref := range refs {
 		names = append(names, ref.Name)
+	}
+	return names
+}
+
+// configMapsOf returns the ConfigMaps that a Set reads.
+func configMapsOf(s *v1alpha1.Set) []string {
+	names := namesOf(s.Spec.Source.ConfigMaps)
+	if rules := s.Spec.Wait.Rules; rules != nil {
+		names = append(names, rules.ConfigMapRef.Name)
 	}
 	return names
 }

@@ -19,7 +19,7 @@ import (
 func SpecDigest(set *v1alpha1.Set) string {
 	spec := set.Spec.DeepCopy()
 	spec.Mode, spec.Approve, spec.Drift, spec.Deletion = "", "", "", ""
-	spec.Wait.Timeout, spec.DependsOn, spec.Windows = nil, nil, nil
+	spec.Wait, spec.DependsOn, spec.Windows = v1alpha1.WaitSpec{}, nil, nil
 	spec.Interval, spec.Retry, spec.Suspend = nil, v1alpha1.RetrySpec{}, false
 	spec.History = v1alpha1.HistorySpec{}
 	if spec.Pin > 0 {

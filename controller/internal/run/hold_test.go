@@ -52,6 +52,9 @@ func TestHeldUntil(t *testing.T) {
 			s.Status.Revision.Applied, s.Status.Revision.SpecDigest = "revision 2", SpecDigest(s)
 			s.Spec.Source = v1alpha1.Source{}
 		}, "revision 2", now, false},
+		{"when objects are ready", func(s *v1alpha1.Set) {
+			s.Spec.Wait.Rules = &v1alpha1.RulesSpec{}
+		}, "1", now, false},
 		{"it was suspended", func(s *v1alpha1.Set) { s.Spec.Suspend = true }, "1", now, false},
 		{"the windows", func(s *v1alpha1.Set) { s.Spec.Windows[0].TimeZone = "UTC" }, "1", now, false},
 	} {

@@ -288,6 +288,10 @@ func (j *job) open(
 		return &source.Fetched{Revision: out.Revision, Release: func() {}}, opened, err
 	}
 	j.enter(Fetching)
+	rules, err := j.runner.Sources.Rules(ctx, j.set)
+	if err != nil {
+		return nil, nil, err
+	}
 	slow := time.AfterFunc(j.runner.quiet(), j.leave)
 	fetched, err := j.runner.Sources.Fetch(ctx, j.set)
 	slow.Stop()
@@ -297,7 +301,7 @@ func (j *job) open(
 	out.Revision = fetched.Revision
 	j.enter(Opening)
 	j.source.Files, j.source.FilesName = []string{fetched.Folder}, fetched.Name
-	j.source.Images = fetched.Images
+	j.source.Images, j.source.Rules = fetched.Images, rules
 	opened, err := j.reopen(ctx, as)
 	if err != nil {
 		fetched.Release()

@@ -181,18 +181,11 @@ func Resolve(
 // ReadRules returns the readiness rules for objects that Read returns from some paths: those of the
 // files, then those at the top of folders, then the built-in ones.
 func ReadRules(ctx context.Context, paths, ruleFiles []string) ([]ready.Rule, error) {
-	return packages.ReadRules(ctx, ruleFiles, folders(paths)...)
+	return packages.ReadRules(ctx, ruleFiles, Folders(paths)...)
 }
 
-// ReadRuleFiles returns the files whose rules ReadRules returns.
-func ReadRuleFiles(
-	ctx context.Context, paths, ruleFiles []string,
-) ([]packages.RuleFile, error) {
-	return packages.ReadRuleFiles(ctx, ruleFiles, folders(paths)...)
-}
-
-// folders returns those of the paths that are folders.
-func folders(paths []string) []string {
+// Folders returns those of the paths that are folders.
+func Folders(paths []string) []string {
 	isOther := func(path string) bool { return !isFolder(path) }
 	return slices.DeleteFunc(slices.Clone(paths), isOther)
 }
