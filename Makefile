@@ -76,7 +76,7 @@ unit:
 	cd controller && go test -race $(PACKAGES)
 
 e2e: build build-tools
-	cd local && PATH="$(BIN):$$PATH" go test -count=1 -timeout 60m $(LIGHT)
+	cd local && PATH="$(BIN):$$PATH" go test -count=1 -timeout 75m $(LIGHT)
 	cd local && go test -count=1 $(HEAVY)
 
 build-tools: ## Helm, kapp, kpt (kpt live alone) and kapply, from their module, for tests of coming from them, into bin/tools/

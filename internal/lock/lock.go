@@ -361,9 +361,20 @@ func (l *Lock) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(cluster.Finish(ctx, 0), requestTime)
 	defer cancel()
 	// Nobody could do anything about an error but wait.
-	_, _ = l.cluster.Delete(ctx, cluster.Delete{
-		Ref: l.set.Ref(), UID: uidOf(l.uid), Propagation: metav1.DeletePropagationBackground,
-	})
+	for range 3 {
+		_, err := l.cluster.Delete(ctx, cluster.Delete{
+			Ref: l.set.Ref(), UID: uidOf(l.uid), Version: l.version,
+			Propagation: metav1.DeletePropagationBackground,
+		})
+		if !apierrors.IsConflict(err) {
+			return
+		}
+		live, err := l.read(ctx)
+		if err != nil || live == nil || identityOf(live) != l.id {
+			return // another run has taken it over
+		}
+		l.version = live.GetResourceVersion()
+	}
 }
 
 // lease returns the Lease for this run. It replaces the given one, which may be nil.

@@ -117,7 +117,6 @@ func TestKilled(t *testing.T) {
 		killed := &fails{Cluster: c, err: errors.New("the process is gone")}
 		killed.works.Store(true)
 		first, firstRun := acquire(t, killed, options("ann", 0))
-		defer first.Release(t.Context())
 		killed.works.Store(false)
 		begun := time.Now()
 		second, _ := acquire(t, c, options("bob", time.Minute))
@@ -130,6 +129,10 @@ func TestKilled(t *testing.T) {
 		}
 		killed.works.Store(true) // it was suspended, and continues
 		time.Sleep(2 * lock.RenewPeriod)
+		first.Release(t.Context())
+		if c.Object(set.Ref()) == nil {
+			t.Error("the first run has released the lock of the second")
+		}
 		second.Release(t.Context())
 		if c.Object(set.Ref()) != nil {
 			t.Error("the second run did not have the lock any more")

@@ -19,10 +19,13 @@ func Guard(p *plan.Plan, compared func(*unstructured.Unstructured) *unstructured
 	for i := range p.Steps {
 		step := &p.Steps[i]
 		have := step.Have
-		if have == nil {
+		if have == nil && step.Op != plan.Create {
 			continue
 		}
 		step.Permit = func(live *unstructured.Unstructured) error {
+			if have == nil {
+				return errors.New("others created it since the plan was made; plan again")
+			}
 			if len(diff.Between(compared(have), compared(live), diff.Options{})) > 0 {
 				return errors.New("others changed it since the plan was made; plan again")
 			}

@@ -39,6 +39,11 @@ func TestGuard(t *testing.T) {
 	if p.Steps[0].Permit != nil {
 		t.Error("a step without an object has a guard")
 	}
+	created := &plan.Plan{Steps: []plan.Step{{Op: plan.Create}}}
+	Guard(created, nil)
+	if err := created.Steps[0].Permit(parseObject(t, before)); err == nil {
+		t.Error("an object is written over that others created")
+	}
 	all := &plan.Plan{Steps: []plan.Step{update}}
 	Guard(all, nil)
 	for live, permitted := range map[string]bool{

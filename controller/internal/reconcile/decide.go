@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"time"
 
 	"github.com/muster-deploy/muster"
@@ -29,17 +30,26 @@ func decide(set *v1alpha1.Set, s *state, key string, now time.Time) decision {
 	switch {
 	case s.running():
 		// A run that writes when its window closes finishes: what is new would have to wait anyway.
-		if s.run.Key != key {
-			return decision{supersede: open || !s.run.Writing()}
+		d := decision{supersede: s.run.Key != key && (open || !s.run.Writing())}
+		if s.run.Key == key {
+			d = watch(set, s, open, now)
 		}
-		return watch(set, s, open, now)
+		return d.until(opens, now)
 	case (s.last == nil || sameSpec(s.key, key) && s.key != key && !s.stale) && left(set):
 		return decision{task: run.Look, quiet: true} // the version of a source says nothing yet
 	case s.last == nil || s.key != key || s.stale || s.held && open:
 		return decision{task: first(set)}
 	}
 	d := repeat(set, s, now)
-	if s.held && d.task == "" && !opens.IsZero() {
+	if s.held && d.task == "" {
+		d = d.until(opens, now)
+	}
+	return d
+}
+
+// until returns the decision, to be made again when a window opens; the zero time is never.
+func (d decision) until(opens, now time.Time) decision {
+	if !opens.IsZero() {
 		d.opens = min(opens.Sub(now.Round(0)), windowLook)
 	}
 	return d
@@ -107,7 +117,15 @@ func first(set *v1alpha1.Set) run.Task {
 // left reports whether a Set has been applied, and what others have changed meanwhile is not put
 // back.
 func left(set *v1alpha1.Set) bool {
-	return set.Spec.Drift != v1alpha1.DriftCorrect && set.Spec.Drift != "" && IsReady(set)
+	if set.Spec.Drift == v1alpha1.DriftCorrect || set.Spec.Drift == "" {
+		return false
+	}
+	if IsReady(set) {
+		return true
+	}
+	ready, r := readyOf(set), set.Status.Revision
+	return ready != nil && slices.Contains(comparisonReasons, ready.Reason) &&
+		ready.ObservedGeneration == set.Generation && r.Applied != "" && r.Applied == r.Attempted
 }
 
 // comparison returns the task that compares a Set with the cluster.
@@ -120,15 +138,17 @@ func comparison(set *v1alpha1.Set) run.Task {
 
 // settle takes over the outcome of a run that has ended.
 func (s *state) settle(set *v1alpha1.Set, now time.Time) {
-	out, key, before := s.run.Outcome(), s.run.Key, s.waited
+	out, key := s.run.Outcome(), s.run.Key
+	waited := s.run.Waited(out.Ended)
 	wrote := out.Result != nil && out.Result.Written > 0
 	compared := s.run.Compared(wrote)
 	s.run, s.waited = nil, 0
 	if out.Superseded() {
 		s.key = "" // it may have written something
 		if out.Overtaken() {
-			s.waited = before + out.Ended.Sub(out.Began)
+			s.waited, s.waitedKey = waited, key
 			s.fights++
+			s.fought = now
 		}
 		return
 	}
@@ -145,11 +165,9 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 	if s.idle++; wrote || !same {
 		s.idle = 0
 	}
-	switch {
-	case same && wrote && out.Succeeded():
+	if same && wrote && out.Succeeded() {
 		s.fights++
-	case now.Sub(s.notUntil) > correctCalm:
-		s.fights = 0
+		s.fought = now
 	}
 	if !compared || out.Fresh {
 		s.touch(now, false)
@@ -168,6 +186,9 @@ func (s *state) touch(now time.Time, again bool) {
 	}
 	if !again || now.Sub(s.touched) > idleMost {
 		s.idle = 0
+	}
+	if now.Sub(s.fought) > correctCalm {
+		s.fights = 0
 	}
 	s.touched = now
 	until := now.Add(doubled(settleTime, idleMost, s.idle-1))

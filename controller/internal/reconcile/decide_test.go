@@ -127,6 +127,18 @@ func TestStartedAgain(t *testing.T) {
 	if got, want := decide(set, s, "a", now), (decision{task: run.Deploy}); got != want {
 		t.Errorf("not ready: got %+v, want %+v", got, want)
 	}
+	set.Status.Revision = v1alpha1.RevisionStatus{Attempted: "1", Applied: "1"}
+	for _, reason := range comparisonReasons {
+		set.Status.Conditions[0].Reason = reason
+		want := decision{task: run.Look, quiet: true}
+		if got := decide(set, s, "a", now); got != want {
+			t.Errorf("%s: got %+v, want %+v", reason, got, want)
+		}
+	}
+	set.Status.Revision.Attempted = "2"
+	if got, want := decide(set, s, "a", now), (decision{task: run.Deploy}); got != want {
+		t.Errorf("another revision was tried: got %+v, want %+v", got, want)
+	}
 }
 
 // What others changed is not put back because of a source that has another version: it may have the
@@ -180,6 +192,7 @@ func TestFights(t *testing.T) {
 	var pauses []time.Duration
 	for range 4 {
 		s.fights++
+		s.fought = now
 		s.dirty = false
 		s.touch(now, false)
 		pauses = append(pauses, s.notUntil.Sub(now))

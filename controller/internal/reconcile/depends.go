@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/cel-go/cel"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,7 +71,7 @@ func (r *Reconciler) blocked(ctx context.Context, set *v1alpha1.Set) *block {
 
 // IsReady reports whether what the spec of a Set says now is applied and ready.
 func IsReady(set *v1alpha1.Set) bool {
-	ready := meta.FindStatusCondition(set.Status.Conditions, v1alpha1.ConditionReady)
+	ready := readyOf(set)
 	return ready != nil && ready.Status == "True" && ready.ObservedGeneration == set.Generation &&
 		set.Status.Revision.Applied == set.Status.Revision.Attempted
 }

@@ -64,8 +64,20 @@ func (r *Reconciler) Touched(set types.NamespacedName, again bool) {
 	r.Changed(set)
 }
 
+// staleTime is how long the cache has to catch up with a status that was written.
+const staleTime = 20 * time.Millisecond
+
 // Reconcile does what is to be done next about a Set.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	result, err := r.reconcile(ctx, req)
+	if apierrors.IsConflict(err) { // the cache is older than the Set
+		return ctrl.Result{RequeueAfter: staleTime}, nil
+	}
+	return result, err
+}
+
+// reconcile does what is to be done next about the Set as the cache has it.
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	set := &v1alpha1.Set{}
 	if err := r.Client.Get(ctx, req.NamespacedName, set); err != nil {
 		if apierrors.IsNotFound(err) || set.Labels[v1alpha1.LabelShard] != r.Shard {
@@ -121,7 +133,11 @@ func (r *Reconciler) suspend(ctx context.Context, set *v1alpha1.Set) (ctrl.Resul
 	r.forget(client.ObjectKeyFromObject(set))
 	return ctrl.Result{}, r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
 		c := conditions{set, status}
-		c.is(v1alpha1.ConditionReconciling, false, "Suspended", "the Set is suspended: spec.suspend")
+		const text = "the Set is suspended: spec.suspend"
+		c.is(v1alpha1.ConditionReconciling, false, "Suspended", text)
+		if ready := readyOf(set); ready != nil && ready.ObservedGeneration != set.Generation {
+			c.unknown(v1alpha1.ConditionReady, "Suspended", text) // of what the Set says now
+		}
 		c.remove(v1alpha1.ConditionStalled)
 	})
 }
@@ -166,7 +182,7 @@ func (r *Reconciler) keep(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, 
 	if d.compare {
 		s.run.Compare()
 	}
-	if d.task != "" && !d.quiet {
+	if d.task != "" && (!d.quiet || s.held) { // a window may open meanwhile
 		if blocked := r.blocked(ctx, set); blocked != nil {
 			return ctrl.Result{RequeueAfter: after}, r.writeStatus(ctx, set,
 				func(status *v1alpha1.SetStatus) { blocked.report(conditions{set, status}) })
@@ -230,7 +246,7 @@ func (r *Reconciler) start(
 			c := conditions{set, status}
 			c.is(v1alpha1.ConditionReconciling, true, "Running", "the manifests are fetched")
 			c.remove(v1alpha1.ConditionStalled)
-			if s.last == nil || s.key != key { // else why the last run failed is of more interest
+			if s.last == nil || s.key != key || s.stale { // else why the last run failed is of more interest
 				c.unknown(v1alpha1.ConditionReady, "Running", "a run is under way")
 			}
 		})
@@ -241,6 +257,9 @@ func (r *Reconciler) start(
 	r.states.mutex.Lock()
 	defer r.states.mutex.Unlock()
 	s.dirty = false
+	if s.waitedKey != key {
+		s.waited = 0
+	}
 	s.run = r.Runner.Start(r.base, set, d.task, key, account, s.waited)
 	return nil
 }

@@ -45,11 +45,14 @@ type state struct {
 	dirty    bool          // an object was changed since the run began, or was not watched
 	notUntil time.Time     // no run of a dirty Set begins earlier
 	fights   int           // corrections in a row
-	waited   time.Duration // by runs that ended since somebody changed what they wrote
-	idle     int           // comparisons in a row that found nothing
-	touched  time.Time     // when an object was changed last
-	failures int32         // runs in a row that failed
-	retryAt  time.Time     // when a run that failed is repeated
+	fought   time.Time     // when the last one was
+	waited   time.Duration // by runs that were overtaken
+
+	waitedKey string    // of these
+	idle      int       // comparisons in a row that found nothing
+	touched   time.Time // when an object was changed last
+	failures  int32     // runs in a row that failed
+	retryAt   time.Time // when a run that failed is repeated
 
 	poll poll // of a registry
 }

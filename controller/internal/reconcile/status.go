@@ -69,7 +69,8 @@ func limited(text string) string {
 	return text
 }
 
-// writeStatus changes the status of a Set, and writes it if it is another one then.
+// writeStatus changes the status of a Set, and writes it if it is another one then. The error is a
+// conflict if the Set was written since it was read.
 func (r *Reconciler) writeStatus(
 	ctx context.Context, set *v1alpha1.Set, change func(*v1alpha1.SetStatus),
 ) error {
@@ -79,7 +80,8 @@ func (r *Reconciler) writeStatus(
 	if equality.Semantic.DeepEqual(before.Status, set.Status) {
 		return nil
 	}
-	return client.IgnoreNotFound(r.Client.Status().Patch(ctx, set, client.MergeFrom(before)))
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(r.Client.Status().Patch(ctx, set, patch))
 }
 
 // stall writes that nothing happens without a change.
@@ -97,6 +99,9 @@ func (r *Reconciler) stall(
 
 // writeProgress writes how far the run of a Set is.
 func (r *Reconciler) writeProgress(ctx context.Context, set *v1alpha1.Set, s *state) error {
+	if s.run.Generation != set.Generation {
+		return nil // what the run does says nothing about what the Set says now
+	}
 	progress := s.run.Progress()
 	if len(progress.Causes) == 0 {
 		if !s.silent || !progress.Changes {
@@ -109,6 +114,7 @@ func (r *Reconciler) writeProgress(ctx context.Context, set *v1alpha1.Set, s *st
 			c.unknown(v1alpha1.ConditionReady, "Running", "a run is under way")
 		})
 	}
+	s.silent = false
 	return r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
 		status.Causes = nil
 		for _, cause := range progress.Causes[:min(maxCauses, len(progress.Causes))] {
@@ -116,9 +122,12 @@ func (r *Reconciler) writeProgress(ctx context.Context, set *v1alpha1.Set, s *st
 				Object: cause.Object.String(), Message: limited(cause.Message),
 			})
 		}
-		first := progress.Causes[0]
-		conditions{set, status}.is(v1alpha1.ConditionReconciling, true, "Waiting",
-			first.Object.String()+": "+first.Message)
+		c, first := conditions{set, status}, progress.Causes[0]
+		text := first.Object.String() + ": " + first.Message
+		c.is(v1alpha1.ConditionReconciling, true, "Waiting", text)
+		if ready := readyOf(set); ready != nil && ready.Status == metav1.ConditionTrue {
+			c.unknown(v1alpha1.ConditionReady, "Waiting", text)
+		}
 	})
 }
 
@@ -320,10 +329,22 @@ func (c conditions) looked(out *run.Outcome) {
 			return
 		}
 	}
-	ready := meta.FindStatusCondition(c.status.Conditions, v1alpha1.ConditionReady)
-	if ready != nil && ready.Reason == "Drifted" {
+	if ready := readyOf(c.set); ready != nil && slices.Contains(comparisonReasons, ready.Reason) &&
+		out.Revision == c.status.Revision.Applied {
 		c.is(v1alpha1.ConditionReady, true, "Applied", c.status.Revision.Applied)
 	}
+}
+
+// reasonNotCompared is that of a Set that could not be compared with the cluster.
+const reasonNotCompared = "NotCompared"
+
+// comparisonReasons are the reasons why a Set is not ready although all that it says was applied,
+// and was ready then.
+var comparisonReasons = []string{"Drifted", reasonNotCompared}
+
+// readyOf returns the condition Ready of a Set; nil if it has none.
+func readyOf(set *v1alpha1.Set) *metav1.Condition {
+	return meta.FindStatusCondition(set.Status.Conditions, v1alpha1.ConditionReady)
 }
 
 // failed writes why a run failed, and whether it is repeated.
@@ -334,7 +355,11 @@ func (c conditions) failed(out *run.Outcome) {
 	} else {
 		message = firstFailure(out)
 	}
-	c.is(v1alpha1.ConditionReady, false, reason, message)
+	if out.Task == run.Look && (IsReady(c.set) || left(c.set)) {
+		c.is(v1alpha1.ConditionReady, false, reasonNotCompared, message)
+	} else {
+		c.is(v1alpha1.ConditionReady, false, reason, message)
+	}
 	if Permanent(out) {
 		c.is(v1alpha1.ConditionStalled, true, reason, message)
 		return

@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,49 +52,59 @@ func newWrittenObjects() *writtenObjects {
 }
 
 // add notes the object of an event.
-func (m *writtenObjects) add(e muster.Event) {
+func (w *writtenObjects) add(e muster.Event) {
 	if e.Type != muster.Written || e.Outcome != muster.Succeeded {
 		return
 	}
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	m.objects[e.Object] = true
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.objects[e.Object] = true
 }
 
-// changed reports whether a plan creates or updates one of the objects.
-func (m *writtenObjects) changed(p *muster.Plan) bool {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	for _, step := range p.Steps {
-		if (step.Action == muster.Create || step.Action == muster.Update) && m.objects[step.Object] {
-			return true
-		}
-	}
-	return false
+// now returns the objects that there are now.
+func (w *writtenObjects) now() map[muster.Object]bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return maps.Clone(w.objects)
 }
+
+// changes reports whether a plan creates or updates one of some objects.
+func changes(p *muster.Plan, objects map[muster.Object]bool) bool {
+	return slices.ContainsFunc(p.Steps, func(step muster.Step) bool {
+		return (step.Action == muster.Create || step.Action == muster.Update) && objects[step.Object]
+	})
+}
+
+// The pauses before a comparison is tried again that failed begin with compareFirst and double.
+const (
+	compareFirst = 5 * time.Second
+	compareMost  = time.Minute
+)
 
 // compareOnRequest compares the objects that the run has written with the cluster whenever Compare
-// asks for it, until stop is called. What cannot be compared then is compared after the run.
+// asks for it, until stop is called. What cannot be compared until then is compared after the run.
 func (j *job) compareOnRequest(
 	ctx context.Context, as *clusters.Identity, written *writtenObjects,
 ) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		for {
+		for pause := compareFirst; ; {
 			select {
 			case <-ctx.Done():
 				return
 			case <-j.run.compare:
 			}
-			changed, err := j.compare(ctx, as, written)
-			if err == nil && changed {
+			switch changed, err := j.compare(ctx, as, written); {
+			case err == nil && changed:
 				j.run.cancel(ErrOvertaken)
 				return
+			case err == nil:
+				pause = compareFirst
+			default:
+				time.AfterFunc(pause, j.run.Compare)
+				pause = min(2*pause, compareMost)
 			}
-			j.run.mutex.Lock()
-			j.run.asked, j.run.compared = err != nil, err == nil
-			j.run.mutex.Unlock()
 		}
 	})
 	return func() {
@@ -115,12 +127,41 @@ func (j *job) compare(
 		return false, err
 	}
 	defer leave()
+	objects, writes := written.now(), j.run.beginCompare() // what is written later is no change
 	set, err := j.reopen(ctx, as)
 	if err != nil {
-		return false, err
+		return false, j.run.endCompare(writes, err)
 	}
 	p, err := set.Plan(ctx, planOptions(j.set))
-	return err == nil && written.changed(p), err
+	return err == nil && changes(p, objects), j.run.endCompare(writes, err)
+}
+
+// beginCompare notes that a comparison begins, and returns how many writes there were.
+func (r *Run) beginCompare() (writes int) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.asked = false
+	return r.progress.Written
+}
+
+// endCompare notes that a comparison has ended, and returns its error.
+func (r *Run) endCompare(writes int, err error) error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.asked = r.asked || err != nil
+	r.compared = err == nil && writes == r.progress.Written
+	return err
+}
+
+// Waited returns how long the run, and those that it continues, have waited without writing until
+// a time.
+func (r *Run) Waited(until time.Time) time.Duration {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.wrote.IsZero() {
+		return r.waited
+	}
+	return r.waited + until.Sub(r.wrote)
 }
 
 // leastWait is how long a run waits for an object at least.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -15,10 +16,10 @@ import (
 func TestMembersChanged(t *testing.T) {
 	web := muster.Object{Kind: "ConfigMap", Name: "web"}
 	db := muster.Object{Kind: "ConfigMap", Name: "db"}
-	m := newWrittenObjects()
-	m.add(muster.Event{Type: muster.Written, Object: web, Outcome: muster.Succeeded})
-	m.add(muster.Event{Type: muster.Written, Object: db, Outcome: muster.Failed})
-	m.add(muster.Event{Type: muster.Ended, Object: db, Outcome: muster.Succeeded})
+	written := newWrittenObjects()
+	written.add(muster.Event{Type: muster.Written, Object: web, Outcome: muster.Succeeded})
+	written.add(muster.Event{Type: muster.Written, Object: db, Outcome: muster.Failed})
+	written.add(muster.Event{Type: muster.Ended, Object: db, Outcome: muster.Succeeded})
 	for _, test := range []struct {
 		step muster.Step
 		want bool
@@ -29,7 +30,8 @@ func TestMembersChanged(t *testing.T) {
 		{muster.Step{Object: web, Action: muster.Delete}, false},
 		{muster.Step{Object: db, Action: muster.Update}, false},
 	} {
-		if got := m.changed(&muster.Plan{Steps: []muster.Step{test.step}}); got != test.want {
+		p := &muster.Plan{Steps: []muster.Step{test.step}}
+		if got := changes(p, written.now()); got != test.want {
 			t.Errorf("%s: got %v", test.step, got)
 		}
 	}
@@ -47,9 +49,36 @@ func TestCompared(t *testing.T) {
 	if r.Compared(false) || r.Compared(true) {
 		t.Error("what was asked for is still to be done")
 	}
-	r.asked, r.compared = false, true
-	if !r.Compared(false) || !r.Compared(true) {
+	if err := r.endCompare(r.beginCompare(), nil); err != nil || !r.Compared(false) ||
+		!r.Compared(true) {
 		t.Error("it was compared after the last write")
+	}
+	writes := r.beginCompare()
+	r.progress.Written++
+	if err := r.endCompare(writes, nil); err != nil || r.Compared(true) {
+		t.Error("a write during the comparison is still to be compared")
+	}
+	writes = r.beginCompare()
+	r.Compare()
+	if err := r.endCompare(writes, nil); err != nil || r.Compared(false) {
+		t.Error("what was asked for during the comparison is still to be done")
+	}
+	broken := errors.New("broken")
+	if err := r.endCompare(r.beginCompare(), broken); err != broken || r.Compared(false) {
+		t.Error("a comparison that failed is still to be done")
+	}
+}
+
+// What a run has waited is counted from its last write, and with the runs that it continues.
+func TestWaited(t *testing.T) {
+	now := time.Now()
+	r := &Run{waited: time.Minute}
+	if got := r.Waited(now); got != time.Minute {
+		t.Errorf("nothing was written: got %s", got)
+	}
+	r.wrote = now.Add(-time.Second)
+	if got := r.Waited(now); got != time.Minute+time.Second {
+		t.Errorf("something was written: got %s", got)
 	}
 }
 

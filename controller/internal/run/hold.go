@@ -38,7 +38,9 @@ func SpecDigest(set *v1alpha1.Set) string {
 func heldUntil(set *v1alpha1.Set, revision string, now time.Time) (opens time.Time, held bool) {
 	open, opens := window.Open(set.Spec.Windows, now)
 	applied := set.Status.Revision
-	if open || applied.Applied == revision && applied.SpecDigest == SpecDigest(set) {
+	same := applied.Applied == revision && applied.Attempted == revision &&
+		applied.SpecDigest == SpecDigest(set)
+	if open || same {
 		return time.Time{}, false
 	}
 	return opens, true

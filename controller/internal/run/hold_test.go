@@ -16,6 +16,7 @@ func newSet(change func(*v1alpha1.Set)) *v1alpha1.Set {
 		Source:  v1alpha1.Source{Inline: &inline},
 		Windows: []v1alpha1.Window{{Cron: "0 4 * * *", Duration: metav1.Duration{Duration: time.Hour}}},
 	}}
+	set.Status.Revision.Attempted = "1"
 	set.Status.Revision.Applied, set.Status.Revision.SpecDigest = "1", SpecDigest(set)
 	change(set)
 	return set
@@ -49,12 +50,16 @@ func TestHeldUntil(t *testing.T) {
 		{"another revision is pinned", func(s *v1alpha1.Set) { s.Spec.Pin = 2 }, "revision 2", now, true},
 		{"a source that does not count", func(s *v1alpha1.Set) {
 			s.Spec.Pin = 2
+			s.Status.Revision.Attempted = "revision 2"
 			s.Status.Revision.Applied, s.Status.Revision.SpecDigest = "revision 2", SpecDigest(s)
 			s.Spec.Source = v1alpha1.Source{}
 		}, "revision 2", now, false},
 		{"when objects are ready", func(s *v1alpha1.Set) {
 			s.Spec.Wait.Rules = &v1alpha1.RulesSpec{}
 		}, "1", now, false},
+		{"another revision was tried, and may be applied in part", func(s *v1alpha1.Set) {
+			s.Status.Revision.Attempted = "2"
+		}, "1", now, true},
 		{"it was suspended", func(s *v1alpha1.Set) { s.Spec.Suspend = true }, "1", now, false},
 		{"the windows", func(s *v1alpha1.Set) { s.Spec.Windows[0].TimeZone = "UTC" }, "1", now, false},
 	} {

@@ -49,7 +49,7 @@ func (j *job) hear(next func(muster.Event)) func(muster.Event) {
 			case muster.Written:
 				p.Written++
 				p.Idle, rests = false, p.Written >= p.Total
-				j.run.compared = false
+				j.run.compared, j.run.wrote = false, time.Now()
 				j.idle.Reset(quiet)
 			case muster.Explained:
 				if len(e.State.Causes) > 0 {

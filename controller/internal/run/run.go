@@ -124,7 +124,7 @@ type Run struct {
 	Key        string        // that Start was called with
 	Generation int64         // of the spec
 	Request    string        // of a user, by the annotation
-	waited     time.Duration // by runs in whose place it is
+	waited     time.Duration // by runs that it continues
 	cancel     context.CancelCauseFunc
 	compare    chan struct{}
 	done       chan struct{}
@@ -133,6 +133,7 @@ type Run struct {
 	progress Progress
 	asked    bool // to compare, and has not done so
 	compared bool // since the last write
+	wrote    time.Time
 	outcome  *Outcome
 }
 
@@ -153,8 +154,8 @@ type Cause struct {
 	Message string
 }
 
-// Start starts a run of a Set, which must not change. Waited is how long runs have waited for the
-// objects in whose place it begins; it waits so much shorter.
+// Start starts a run of a Set, which must not change. If it continues runs that were overtaken,
+// waited is how long they have waited; it waits so much shorter, and for no window.
 func (r *Runner) Start(
 	ctx context.Context, set *v1alpha1.Set, task Task, key, serviceAccount string,
 	waited time.Duration,
@@ -270,7 +271,8 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 	if j.run.Task == Look {
 		return j.look(ctx, as, opened, out)
 	}
-	if out.Opens, out.Held = heldUntil(j.set, out.Revision, j.runner.now()); out.Held {
+	out.Opens, out.Held = heldUntil(j.set, out.Revision, j.runner.now())
+	if out.Held = out.Held && j.run.waited == 0; out.Held {
 		return j.hold(ctx, as, opened, out)
 	}
 	return j.deploy(ctx, as, opened, fetched, out)
