@@ -235,6 +235,7 @@ var boundaries = map[string]boundary{
 		level: 2,
 		module: []string{
 			"builtin",
+			"diff",
 			"diff/jsonvalue",
 			"object",
 		},
@@ -291,6 +292,7 @@ var boundaries = map[string]boundary{
 		level: 2,
 		module: []string{
 			"cluster",
+			"diff",
 			"object",
 			"suggest",
 		},

@@ -33,7 +33,7 @@ func (r *Run) Ownership(c *change.Change) Ownership { return r.owned[object.RefO
 // nothing to change when they are not left any more.
 func (r *Run) recordedForm(
 	c *change.Change, live *unstructured.Unstructured,
-) *unstructured.Unstructured {
+) (*unstructured.Unstructured, error) {
 	owned := r.Ownership(c)
 	obj := c.New
 	for _, contest := range owned.Contested {
@@ -46,20 +46,26 @@ func (r *Run) recordedForm(
 		obj = obj.DeepCopy()
 		plan.KeepReplicas(obj, live)
 	}
-	return obj
+	obj, err := r.options.Ignore.KeepDescribed(obj, live)
+	if err != nil {
+		return nil, fmt.Errorf("record %s: %w", object.RefOf(c.New), err)
+	}
+	return obj, nil
 }
 
 // setOwnership sets what the step of an update or of an unchanged object does with fields that
 // others own.
-func (r *Run) setOwnership(step *plan.Step, c *change.Change) {
+func (r *Run) setOwnership(step *plan.Step, c *change.Change) (err error) {
 	owned := r.Ownership(c)
 	step.Contested = owned.Contested
 	if owned.Replicas != "" && step.Reason == "" && hasReplicas(c.New) {
 		step.Reason = owned.Replicas
 	}
 	if step.Op == plan.Update && r.options.ServerSide && len(step.Patch.Data) == 0 {
-		step.Want = owned.leaveOut(step.Want, c.Existing)
+		step.Want, err = r.options.Ignore.LeaveOut(owned.leaveOut(step.Want, c.Existing), c.Existing,
+			diff.Applier{Manager: Manager, Updates: true})
 	}
+	return err
 }
 
 // hasReplicas reports whether an input says how many replicas there are.
@@ -104,9 +110,12 @@ func (r *Run) adjust(
 			}
 		}
 	}
+	after, err := r.options.Ignore.Keep(after, live)
+	if err != nil {
+		return nil, fmt.Errorf("keep ignored fields of %s: %w", ref, err)
+	}
 	var owned Ownership
 	after, owned.Replicas = plan.LeaveReplicas(after, live, r.scalers[ref])
-	var err error
 	if len(live.GetManagedFields()) > 0 {
 		after, owned.Contested, err = r.settleConflicts(live, after)
 	}

@@ -103,9 +103,13 @@ func (d decider) Amend(
 	}
 	wanted := w.Change.New
 	if step.Op == plan.Update {
+		var err error
 		d.deciding.Lock()
-		wanted = d.recordedForm(w.Change, step.Have)
+		wanted, err = d.recordedForm(w.Change, step.Have)
 		d.deciding.Unlock()
+		if err != nil {
+			return nil, err
+		}
 	}
 	if w.original == "" {
 		applied := stored

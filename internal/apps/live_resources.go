@@ -133,7 +133,9 @@ func (d *Deployment) deploySelection() cluster.Selection {
 // needsManagedFields reports whether diffs, overlays or server-side apply need the managed fields
 // of live objects.
 func (d *Deployment) needsManagedFields() bool {
-	policy := plan.Policy{ServerSide: d.req.Run.ServerSide, Conflicts: d.req.Run.Conflicts}
+	policy := plan.Policy{
+		ServerSide: d.req.Run.ServerSide, Conflicts: d.req.Run.Conflicts, Ignore: d.req.Run.Ignore,
+	}
 	return d.req.Review.Fields || d.config.HasOverlays() || policy.NeedsOwners()
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/mutation"
@@ -42,6 +43,9 @@ type RunOptions struct {
 	Conflicts      plan.Conflicts
 	LeaveReplicas  bool // of workloads to their autoscalers
 	HintRecreation bool // errors say what to do about fields that cannot change
+
+	// Ignore are fields that are left to others once their object exists.
+	Ignore diff.IgnoreRules
 
 	IgnoreFailingAPIServices bool
 
@@ -193,7 +197,8 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 	if !r.deletes && r.options.UseLastApplied {
 		o.LastApplied = r.lastApplied
 	}
-	if !r.deletes && (r.options.Conflicts != plan.ConflictsIgnored || r.options.LeaveReplicas) {
+	leaves := r.options.LeaveReplicas || len(r.options.Ignore) > 0
+	if !r.deletes && (r.options.Conflicts != plan.ConflictsIgnored || leaves) {
 		r.owned, o.Adjust = map[object.Ref]Ownership{}, r.adjust
 	}
 	if r.options.ServerSide {

@@ -227,14 +227,14 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 		return step, err
 	}
 	if step.Op == plan.Create || step.FullReplace {
-		step.Want, err = r.signed(c.Applied, r.recordedForm(c, c.Existing), c.Existing)
+		step.Want, err = r.sent(c)
 	}
 	if err == nil && step.FullReplace && r.options.ServerSide {
 		step.FullReplace = false
 		step.Want, err = serverSideObject(c, step.Want)
 	}
 	if err == nil && (step.Op == plan.Update || step.Op == plan.Unchanged) {
-		r.setOwnership(&step, c)
+		err = r.setOwnership(&step, c)
 	}
 	if err == nil && (step.Replace != "" || step.FullReplace && r.options.HintRecreation) {
 		step.Recreate, err = r.signed(c.New, c.New, nil) // without fields of the replaced object
@@ -291,6 +291,15 @@ func retainedReason(obj *unstructured.Unstructured) string {
 		return fmt.Sprintf("annotation prevents deletion (%q: %q)", resource.AnnDeleteStrategy, value)
 	}
 	return "every cluster needs it"
+}
+
+// sent returns the object that a creation or an update sends in full.
+func (r *Run) sent(c *change.Change) (*unstructured.Unstructured, error) {
+	recorded, err := r.recordedForm(c, c.Existing)
+	if err != nil {
+		return nil, err
+	}
+	return r.signed(c.Applied, recorded, c.Existing)
 }
 
 // signed returns the object to send for a change, with its identity and the expected record of what

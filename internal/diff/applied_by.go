@@ -20,7 +20,9 @@ func AppliedBy(want, live *unstructured.Unstructured, manager string) (bool, err
 	if want == nil || live == nil || sameObject(want, live) != nil {
 		return false, nil
 	}
-	sets, ok, err := readFieldSets(live, manager)
+	sets, ok, err := readFieldSets(live, func(entry map[string]any) bool {
+		return isApplyEntry(entry, live.GetAPIVersion(), manager)
+	})
 	if err != nil || !ok {
 		return false, err
 	}
@@ -43,13 +45,13 @@ func ownableFields(want *unstructured.Unstructured) map[string]any {
 	return fields
 }
 
-// appliedFields are the fields that one manager applied, and the fields that all others own.
+// appliedFields are the fields that an applier owns, and the fields that all others own.
 type appliedFields struct{ mine, others *fieldSet }
 
-// readFieldSets reads the managed fields of an object. ok is false if the manager has not applied
-// it.
+// readFieldSets reads the managed fields of an object. isMine reports whether an entry is one of
+// the applier; ok is false if none is.
 func readFieldSets(
-	live *unstructured.Unstructured, manager string,
+	live *unstructured.Unstructured, isMine func(entry map[string]any) bool,
 ) (sets appliedFields, ok bool, err error) {
 	sets = appliedFields{mine: &fieldSet{}, others: &fieldSet{}}
 	entries, _, err := unstructured.NestedFieldNoCopy(live.Object, "metadata", "managedFields")
@@ -60,7 +62,7 @@ func readFieldSets(
 	for _, item := range list {
 		entry, _ := item.(map[string]any)
 		set := sets.others
-		if isApplyEntry(entry, live.GetAPIVersion(), manager) {
+		if isMine(entry) {
 			set, ok = sets.mine, true
 		}
 		if err := set.add(fieldsOf(entry, "fieldsV1")); err != nil {

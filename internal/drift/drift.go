@@ -7,11 +7,13 @@
 package drift
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -96,6 +98,8 @@ type Options struct {
 	SameName func(want, live string) bool
 	// IncludeControllers counts what is left to controllers.
 	IncludeControllers bool
+	// Ignore are the fields that the set leaves to others; differences in them are none.
+	Ignore diff.IgnoreRules
 }
 
 // Counts reports whether the difference counts as drift.
@@ -131,6 +135,10 @@ func Compare(want, live *unstructured.Unstructured, o Options) (*Object, error) 
 	if live.GetDeletionTimestamp() != nil {
 		found.Deleting = true
 		return found, nil
+	}
+	want, err := o.Ignore.Keep(want, live)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", found.Ref, err)
 	}
 	c, err := newComparison(want, live, o)
 	if err != nil {

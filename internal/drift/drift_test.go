@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/golden"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -34,6 +35,10 @@ func TestCompare(t *testing.T) {
 				o.IncludeControllers = true
 			case "versioned":
 				o.SameName = func(want, live string) bool { return want == value && live == value+"-ver-3" }
+			case "leave":
+				path, manager, _ := strings.Cut(value, " ")
+				o.Ignore = append(o.Ignore, diff.IgnoreRule{Paths: []string{path},
+					Managers: strings.Fields(manager)})
 			case "ignore":
 				o.IgnoreAnnotations = append(o.IgnoreAnnotations, value)
 			default:

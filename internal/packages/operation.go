@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -51,6 +52,8 @@ type PlanOptions struct {
 	// LeaveReplicas leaves the replicas of workloads to their autoscalers. A saved plan shows it in
 	// the reasons of its steps.
 	LeaveReplicas bool `json:"-"`
+	// Ignore are fields that are left to others once their object exists.
+	Ignore diff.IgnoreRules `json:"-"`
 	// Recreation explains updates that fail because a field is immutable, and recreates the objects
 	// with the annotation for that and those of the kinds in Recreate: KIND or KIND.GROUP, or * for
 	// all kinds whose objects hold no data or other objects.
@@ -89,7 +92,7 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 		p.LastAppliedManager = lastAppliedManager
 	}
 	p.Propagation, p.PruneAfterFailure = o.Propagation, o.PruneAfterFailure
-	p.LeaveReplicas, p.NoPrune = o.LeaveReplicas, o.NoPrune
+	p.LeaveReplicas, p.NoPrune, p.Ignore = o.LeaveReplicas, o.NoPrune, o.Ignore
 	p.EncodeStringData = o.AppAnnotations // kubectl lets them stay
 	if o.Recreation {
 		p.Replacement, p.RecreateHint = o.Replacement, RecreateHint

@@ -54,6 +54,7 @@ func Build(in Input) (*Plan, error) {
 		Destroys:           in.Policy.Destroy,
 		RecreateHint:       in.Policy.RecreateHint,
 		Conflicts:          in.Policy.Conflicts,
+		Ignore:             in.Policy.Ignore,
 		EncodeStringData:   in.Policy.EncodeStringData,
 		RecreateDeleted:    in.Policy.RecreateDeleted,
 	}

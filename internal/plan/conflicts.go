@@ -66,7 +66,9 @@ func (e *ConflictError) Error() string {
 }
 
 // NeedsOwners reports whether decisions of the plan need the owners of the fields of live objects.
-func (p *Plan) NeedsOwners() bool { return p.ServerSide || p.Conflicts != ConflictsIgnored }
+func (p *Plan) NeedsOwners() bool {
+	return p.ServerSide || p.Conflicts != ConflictsIgnored || p.Ignore.NeedOwners()
+}
 
 // Conflict returns a *ConflictError if the update of a step sends fields that its owners must keep.
 // A server-side apply leaves that to the server.

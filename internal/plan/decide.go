@@ -18,16 +18,17 @@ type writeMode struct {
 	owner       Owner
 	conflicts   Conflicts
 	encodes     bool // stringData is compared as data
+	ignore      diff.IgnoreRules
 }
 
 func (p Policy) writeMode() writeMode {
 	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts,
-		p.EncodeStringData}
+		p.EncodeStringData, p.Ignore}
 }
 
 func (p *Plan) writeMode() writeMode {
 	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts,
-		p.EncodeStringData}
+		p.EncodeStringData, p.Ignore}
 }
 
 // decide sets the operation of a step (create, update or unchanged) and what is sent.
@@ -78,39 +79,92 @@ func (w writeMode) decideClientSide(
 	if w.encodes {
 		applied, want = diff.WithEncodedData(applied), diff.WithEncodedData(want)
 	}
-	applied = former.withMarks(applied, step.Have)
-	patch, result, err := diff.ThreeWay(applied, former.withMaps(want), step.Have)
+	want, err := w.ignore.Keep(want, step.Have)
 	if err != nil {
-		return fmt.Errorf("compute the change: %w", err)
+		return fmt.Errorf("keep ignored fields: %w", err)
 	}
-	if len(patch.Data) == 0 {
-		step.Op, step.Want = Unchanged, step.Have
-		return nil
-	}
-	if step.Contested, err = w.contested(want, result, step.Have); err != nil {
+	applied = former.withMarks(applied, step.Have)
+	m, err := w.yield(step, want, func(want *unstructured.Unstructured) (m merged, err error) {
+		m.patch, m.result, err = diff.ThreeWay(applied, former.withMaps(want), step.Have)
+		if err != nil {
+			return m, fmt.Errorf("compute the change: %w", err)
+		}
+		return m, nil
+	})
+	if err != nil {
 		return err
 	}
-	if left := w.leftFields(step.Contested); len(left) > 0 {
-		kept := want.DeepCopy()
-		for _, field := range left {
-			field.Keep(kept, step.Have)
-		}
-		if patch, result, err = diff.ThreeWay(applied, former.withMaps(kept), step.Have); err != nil {
-			return fmt.Errorf("compute the change: %w", err)
-		}
-		still, err := w.contested(kept, result, step.Have)
-		if err != nil {
-			return err
-		}
-		step.markLeft(still)
-	}
-	if len(patch.Data) == 0 {
+	if same, err := w.changesNothing(step, want, m); err != nil || same {
 		step.Op, step.Want = Unchanged, step.Have
-		return nil
+		return err
 	}
-	step.Op, step.Want, step.Patch = Update, result, patch
-	step.Diff = diff.Between(step.Have, result, diff.Options{IgnoreAnnotations: []string{annotation}})
+	step.Op, step.Want, step.Patch = Update, m.result, m.patch
+	step.Diff = diff.Between(step.Have, m.result,
+		diff.Options{IgnoreAnnotations: []string{annotation}})
 	return nil
+}
+
+// merged is the patch of a client-side apply, which has no data if it changes nothing, and the
+// object that results.
+type merged struct {
+	patch  diff.Patch
+	result *unstructured.Unstructured
+}
+
+// yield merges a desired object into the live one of a step, without the contested fields that are
+// left to controllers. It sets the contested fields of the step.
+func (w writeMode) yield(
+	step *Step, want *unstructured.Unstructured,
+	merge func(want *unstructured.Unstructured) (merged, error),
+) (m merged, err error) {
+	if m, err = merge(want); err != nil || len(m.patch.Data) == 0 {
+		return m, err
+	}
+	if step.Contested, err = w.contested(want, m.result, step.Have); err != nil {
+		return m, err
+	}
+	left := w.leftFields(step.Contested)
+	if len(left) == 0 {
+		return m, nil
+	}
+	kept := want.DeepCopy()
+	for _, field := range left {
+		field.Keep(kept, step.Have)
+	}
+	if m, err = merge(kept); err != nil {
+		return m, err
+	}
+	still, err := w.contested(kept, m.result, step.Have)
+	if err != nil {
+		return m, err
+	}
+	step.markLeft(still)
+	return m, nil
+}
+
+// changesNothing reports whether a merge changes nothing, or nothing but the record of ignored
+// fields, which is not written for itself: a source that describes them otherwise changes nothing.
+func (w writeMode) changesNothing(
+	step *Step, want *unstructured.Unstructured, m merged,
+) (bool, error) {
+	options := diff.Options{IgnoreAnnotations: []string{w.lastApplied}}
+	switch {
+	case len(m.patch.Data) == 0:
+		return true, nil
+	case len(w.ignore) == 0 || len(diff.Between(step.Have, m.result, options)) > 0:
+		return false, nil
+	}
+	applied, described := readLastApplied(step.Have, w.lastApplied),
+		readLastApplied(want, w.lastApplied)
+	if applied == nil || described == nil {
+		return false, nil
+	}
+	before, err := w.ignore.Keep(applied, step.Have)
+	if err != nil {
+		return false, err
+	}
+	after, err := w.ignore.Keep(described, step.Have)
+	return err == nil && reflect.DeepEqual(before.Object, after.Object), err
 }
 
 // decideServerSide decides by server-side apply. The object is unchanged if the manager has applied
@@ -119,8 +173,16 @@ func (w writeMode) decideClientSide(
 func (w writeMode) decideServerSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
-	want = w.withoutReplicas(step, want)
-	var err error
+	described := want
+	want, err := w.ignore.LeaveOut(w.withoutReplicas(step, want), step.Have,
+		diff.Applier{Manager: w.manager, LastApplied: w.lastApplied})
+	if err != nil {
+		return fmt.Errorf("leave out ignored fields: %w", err)
+	}
+	if step.Recreate = nil; len(w.ignore) > 0 && step.Have != nil {
+		step.Recreate = diff.PruneNulls(described) // what is sent may lack fields
+		step.keepReplicas(step.Recreate)
+	}
 	if step.Contested, err = w.contested(want, nil, step.Have); err != nil {
 		return err
 	}

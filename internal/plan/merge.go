@@ -19,7 +19,7 @@ func (p *Plan) MigrationResult(
 	if err != nil {
 		return nil, fmt.Errorf("compute the change: %w", err)
 	}
-	return result, nil
+	return p.Ignore.Keep(result, live)
 }
 
 // Replan returns a step decided again for the present live object, which is not nil.
@@ -35,7 +35,11 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 	case !p.ServerSide:
 		return p.ReplanClientSide(step, live)
 	}
-	if err := p.writeMode().decide(&next, step.Want); err != nil {
+	want := step.Want
+	if len(p.Ignore) > 0 && step.Recreate != nil {
+		want = step.Recreate // with the fields that were ignored before
+	}
+	if err := p.writeMode().decide(&next, want); err != nil {
 		return nil, err
 	}
 	return &next, p.setRecreate(&next)
@@ -91,7 +95,9 @@ func (p *Plan) setRecreate(step *Step) (err error) {
 	if step.Replace != ReplaceAlways || step.Op != Update {
 		return nil
 	}
-	step.Recreate = nil
+	if !p.ServerSide {
+		step.Recreate = nil
+	}
 	step.Recreate, err = p.Manifest(step)
 	return err
 }

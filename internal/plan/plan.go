@@ -211,6 +211,8 @@ type Plan struct {
 	LastApplied string `json:"lastApplied,omitempty"` // annotation with the applied configuration
 	// Conflicts is what happens with fields that others own.
 	Conflicts Conflicts `json:"conflicts,omitempty"`
+	// Ignore is that of Policy.
+	Ignore diff.IgnoreRules `json:"ignore,omitempty"`
 
 	Owner Owner `json:"owner,omitzero"`
 	Annotations

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -93,6 +94,9 @@ type Policy struct {
 
 	Conflicts Conflicts // what happens with fields that others own
 
+	// Ignore are fields that are left to others once their object exists.
+	Ignore diff.IgnoreRules
+
 	ServerSide        bool
 	Manager           string
 	Force             bool
@@ -134,7 +138,8 @@ func (p Policy) external(obj *unstructured.Unstructured) bool {
 
 // NeedsOwners reports whether the owners of the fields of all live objects are needed.
 func (p Policy) NeedsOwners() bool {
-	return p.ServerSide || p.Conflicts != ConflictsIgnored && p.Conflicts != NoteConflicts
+	return p.ServerSide || p.Conflicts != ConflictsIgnored && p.Conflicts != NoteConflicts ||
+		p.Ignore.NeedOwners()
 }
 
 func (p Policy) dependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {

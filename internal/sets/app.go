@@ -220,7 +220,7 @@ func runOptions(o packages.PlanOptions, rules *ready.RuleSet) apps.RunOptions {
 	r := apps.RunOptions{
 		Mask: true, UseLastApplied: true, Wait: true, HintRecreation: true, Rules: rules,
 		ServerSide: o.ServerSide, Conflicts: o.Conflicts,
-		LeaveReplicas: o.LeaveReplicas, PlanPolicy: apps.LikePackages(),
+		LeaveReplicas: o.LeaveReplicas, Ignore: o.Ignore, PlanPolicy: apps.LikePackages(),
 		PruneAfterFailure: o.PruneAfterFailure, Waves: o.Waves(), Policy: &policy,
 	}
 	if o.ForceConflicts {

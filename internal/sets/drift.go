@@ -260,6 +260,7 @@ func (b *Baseline) compare(
 	if d.live.Name != want.GetName() {
 		want = want.DeepCopy()
 		want.SetName(d.live.Name)
+		o.Ignore = nil // another content would be a new version
 	}
 	list, err := packages.AnnotationPolicy().Substitutions(want)
 	if err != nil {
