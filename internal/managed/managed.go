@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/suggest"
 )
@@ -85,6 +86,8 @@ type Spec struct {
 	Mode    string `json:"mode"`
 	Approve string `json:"approve"`
 	Suspend bool   `json:"suspend"`
+	// Ignore are the fields that the Set leaves to others.
+	Ignore diff.IgnoreRules `json:"ignore"`
 }
 
 // Status is the part of the status that commands read.

@@ -176,7 +176,7 @@ func (s *States) options() packages.ApplyOptions {
 		FieldManager: packages.DefaultManager, InventoryPolicy: policy, Ordering: "graph",
 		Propagation: metav1.DeletePropagationBackground, LeaveReplicas: true, AppAnnotations: true,
 		AllowEmpty: true, ServerSide: s.ServerSide, ForceConflicts: s.ServerSide,
-		Conflicts: plan.NoteConflicts, Now: s.Request.Now(),
+		Conflicts: plan.NoteConflicts, Ignore: s.Ignore, Now: s.Request.Now(),
 	}
 	return packages.ApplyOptions{
 		PlanOptions: o, Definition: packages.SkipDefinition, Notice: s.Request.Notice,

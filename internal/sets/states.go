@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -38,6 +39,8 @@ type States struct {
 	Request Request
 	// ServerSide compares with the cluster by a dry run of a server-side apply.
 	ServerSide bool
+	// Ignore are fields that the set leaves to others; they do not differ from those of the cluster.
+	Ignore diff.IgnoreRules
 
 	set   Set // without its manifests
 	store *history.Store

@@ -182,7 +182,11 @@ func (f *diffFlags) states(
 		}
 	}
 	c, err := f.Connect(ctx, env, kube, set)
-	return &sets.States{Cluster: c, Request: r, ServerSide: f.serverSide}, err
+	s := &sets.States{Cluster: c, Request: r, ServerSide: f.serverSide}
+	if f.Managed != nil {
+		s.Ignore = f.Managed.Spec.Ignore
+	}
+	return s, err
 }
 
 // complete sets the states that no flag names.

@@ -142,6 +142,9 @@ func (f *DriftFlags) Open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (*DriftResult, error) {
 	r := &DriftResult{Managed: f.Managed}
+	if f.Managed != nil {
+		r.Options.Ignore = f.Managed.Spec.Ignore
+	}
 	if f.include.Value != "" {
 		if err := f.include.Check(); err != nil {
 			return nil, err
