@@ -24,17 +24,23 @@ type DriftedField struct {
 	Manager string // the field manager that owns it; empty if nobody does
 }
 
+// DriftOptions say what counts as drift. The zero value is useful.
+type DriftOptions struct {
+	// Ignore are the fields that the set leaves to others, as in PlanOptions.
+	Ignore []IgnoreRule
+	// MembersOnly leaves out added objects: to find those that carry the label of an app, every kind
+	// of the cluster is listed.
+	MembersOnly bool
+}
+
 // Drift returns what others changed since the last good revision of the history or, without a
 // history, what differs from the files of the set. What is left to controllers, such as the
 // replicas of an autoscaler, does not count. Nothing is changed.
-func (s *Set) Drift(ctx context.Context) ([]Drifted, error) { return s.drift(ctx, false) }
-
-// MemberDrift returns what Drift returns, without added objects: to find those that carry the label
-// of an app, every kind of the cluster is listed.
-func (s *Set) MemberDrift(ctx context.Context) ([]Drifted, error) { return s.drift(ctx, true) }
-
-// drift returns what others changed, of the objects of the set alone or of all.
-func (s *Set) drift(ctx context.Context, membersOnly bool) ([]Drifted, error) {
+func (s *Set) Drift(ctx context.Context, o DriftOptions) ([]Drifted, error) {
+	ignore, err := ignoreRules(o.Ignore)
+	if err != nil {
+		return nil, err
+	}
 	baseline, err := sets.OpenBaseline(ctx, s.cluster.client, s.request, sets.AgainstGood)
 	if none := (*sets.NoRevisionError)(nil); errors.As(err, &none) && len(s.request.Files) > 0 {
 		baseline, err = sets.OpenBaseline(ctx, s.cluster.client, s.request, sets.AgainstFiles)
@@ -42,8 +48,8 @@ func (s *Set) drift(ctx context.Context, membersOnly bool) ([]Drifted, error) {
 	if err != nil {
 		return nil, missing(err)
 	}
-	baseline.DesiredOnly = membersOnly
-	found, err := baseline.Find(ctx, drift.Options{})
+	baseline.DesiredOnly = o.MembersOnly
+	found, err := baseline.Find(ctx, drift.Options{Ignore: ignore})
 	if err != nil {
 		return nil, err
 	}

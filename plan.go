@@ -26,6 +26,9 @@ type PlanOptions struct {
 	// Conflicts is what happens with fields that others own and to which an update gives another
 	// value: fail, take-from-humans, yield-to-controllers or take-all. Empty overwrites them.
 	Conflicts string
+	// Ignore are fields that the set leaves to others once their object exists: an update keeps their
+	// live values. A creation sends them as described.
+	Ignore []IgnoreRule
 	// Adopt are objects that may be taken over although others deployed them. Objects that exist and
 	// belong to nobody are not touched either unless they are among them.
 	Adopt []Object
@@ -56,9 +59,13 @@ func (o PlanOptions) options(now time.Time) (packages.PlanOptions, error) {
 	if o.FieldManager == "" {
 		o.FieldManager = DefaultManager
 	}
+	ignore, err := ignoreRules(o.Ignore)
+	if err != nil {
+		return packages.PlanOptions{}, err
+	}
 	return packages.PlanOptions{
 		ServerSide: o.ServerSide, FieldManager: o.FieldManager, Conflicts: conflicts,
-		InventoryPolicy: "strict", Adopted: refsOf(o.Adopt),
+		Ignore: ignore, InventoryPolicy: "strict", Adopted: refsOf(o.Adopt),
 		Propagation: metav1.DeletePropagationBackground, Ordering: "graph",
 		Recreate: o.Recreate, Recreation: true, LeaveReplicas: true,
 		NoPrune: o.NoPrune, AllowEmpty: o.AllowEmpty, AppAnnotations: true,

@@ -54,7 +54,7 @@ func deploy(ctx context.Context, namespace, folder string) error {
 	}
 	fmt.Printf("apply: %s, %d written, revision %d\n", result.Outcome, result.Written,
 		result.Revision)
-	drifted, err := set.Drift(ctx)
+	drifted, err := set.Drift(ctx, muster.DriftOptions{})
 	if err != nil {
 		return err
 	}

@@ -89,6 +89,12 @@ type SetSpec struct {
 	// Drift is what happens about objects that others changed: Correct, Report or Ignore.
 	// +kubebuilder:default=Correct
 	Drift DriftPolicy `json:"drift,omitempty"`
+	// Ignore are fields that the set leaves to others once their object exists: they are no drift, and
+	// an update keeps their values. A creation sends them as the source has them.
+	// +optional
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=atomic
+	Ignore []IgnoreRule `json:"ignore,omitempty"`
 	// Prune says what may be deleted of what left the source.
 	// +optional
 	Prune PruneSpec `json:"prune,omitzero"`
@@ -236,6 +242,54 @@ type ArtifactSource struct {
 	Kind string `json:"kind"`
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
+}
+
+// IgnoreRule names fields that the set leaves to others.
+type IgnoreRule struct {
+	// Paths are JSON pointers, with what is below them: /spec/replicas, or with ~1 for the slash in a
+	// key /metadata/annotations/example.com~1note. An item of a list is named by one of its fields:
+	// /spec/template/spec/containers/[name=web]/image.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=atomic
+	Paths []FieldPath `json:"paths"`
+	// Managers are field managers, in which * stands for any text: a field is left only if one of
+	// them owns it. Default: whoever owns it, or nobody.
+	// +optional
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=128
+	// +listType=atomic
+	Managers []string `json:"managers,omitempty"`
+	// Target selects the objects. Default: all.
+	// +optional
+	Target IgnoreTarget `json:"target,omitzero"`
+}
+
+// FieldPath is the path of a field of an object.
+//
+// +kubebuilder:validation:MaxLength=512
+// +kubebuilder:validation:Pattern=`^(/(\[([^]=~/]|~[01])+=([^]~/]|~[01])+\]|([^[~/]|~[01])([^~/]|~[01])*))+$`
+// +kubebuilder:validation:XValidation:rule="!self.matches('/([0-9]+|-)(/|$)')",message="an item of a list has no index here, since others may add items: name it by a field, as in /spec/template/spec/containers/[name=web]/image"
+// +kubebuilder:validation:XValidation:rule="!self.matches('^/(apiVersion|kind)(/|$)')",message="apiVersion and kind identify the object"
+// +kubebuilder:validation:XValidation:rule="!self.matches('^/metadata(/|$)') || self.matches('^/metadata/((labels|annotations)/.|(finalizers|ownerReferences)(/|$))')",message="of the metadata only single labels and annotations, finalizers and ownerReferences can be left to others"
+// +kubebuilder:validation:XValidation:rule="!self.matches('^/metadata/(labels/(kapp[.]k14s[.]io~1(app|association)|applyset[.]kubernetes[.]io~1part-of)|annotations/(config[.]k8s[.]io~1owning-inventory|kapp[.]k14s[.]io~1(identity|original.*)|kubectl[.]kubernetes[.]io~1last-applied-configuration))(/|$)')",message="the path is that of a mark of the set, or of the record of what was applied"
+type FieldPath string
+
+// IgnoreTarget selects objects. In each field * stands for any text, and an empty one selects all.
+type IgnoreTarget struct {
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind,omitempty"`
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
 }
 
 // PruneSpec says what may be deleted.

@@ -44,6 +44,9 @@ func TestHeldUntil(t *testing.T) {
 		{"the way to write", func(s *v1alpha1.Set) { s.Spec.ServerSide = true }, "1", now, true},
 		{"the folder", func(s *v1alpha1.Set) { s.Spec.Source.Path = "prod" }, "1", now, true},
 		{"what is pruned", func(s *v1alpha1.Set) { s.Spec.Prune.Disabled = true }, "1", now, true},
+		{"what is ignored", func(s *v1alpha1.Set) {
+			s.Spec.Ignore = []v1alpha1.IgnoreRule{{Paths: []v1alpha1.FieldPath{"/spec/replicas"}}}
+		}, "1", now, true},
 		{"what happens with drift", func(s *v1alpha1.Set) {
 			s.Spec.Drift = v1alpha1.DriftReport
 		}, "1", now, false},

@@ -49,10 +49,24 @@ func sourceOf(set *v1alpha1.Set) muster.Source {
 // planOptions returns the options of plans of a Set.
 func planOptions(set *v1alpha1.Set) muster.PlanOptions {
 	return muster.PlanOptions{
-		ServerSide: set.Spec.ServerSide, Conflicts: set.Spec.Conflicts, Recreate: set.Spec.Recreate,
-		NoPrune: set.Spec.Prune.Disabled, MaxPrune: set.Spec.Prune.Max,
+		Ignore: ignored(set), ServerSide: set.Spec.ServerSide, Conflicts: set.Spec.Conflicts,
+		Recreate: set.Spec.Recreate, NoPrune: set.Spec.Prune.Disabled, MaxPrune: set.Spec.Prune.Max,
 		AllowDelete: set.Spec.Prune.AllowDelete, AllowEmpty: set.Spec.Prune.AllowEmpty,
 	}
+}
+
+// ignored returns the rules for the fields that a Set leaves to others.
+func ignored(set *v1alpha1.Set) (rules []muster.IgnoreRule) {
+	for _, rule := range set.Spec.Ignore {
+		paths := make([]string, len(rule.Paths))
+		for i, path := range rule.Paths {
+			paths[i] = string(path)
+		}
+		rules = append(rules, muster.IgnoreRule{
+			Paths: paths, Managers: rule.Managers, Target: muster.IgnoreTarget(rule.Target),
+		})
+	}
+	return rules
 }
 
 // durationOf returns a duration; 0 for none.

@@ -323,10 +323,12 @@ func (j *job) reopen(ctx context.Context, as *clusters.Identity) (*muster.Set, e
 func (j *job) look(
 	ctx context.Context, as *clusters.Identity, opened *muster.Set, out *Outcome,
 ) (err error) {
-	if out.Plan, err = opened.Plan(ctx, planOptions(j.set)); err != nil {
+	options := planOptions(j.set)
+	if out.Plan, err = opened.Plan(ctx, options); err != nil {
 		return err
 	}
-	out.Drifted, err = opened.MemberDrift(ctx)
+	out.Drifted, err = opened.Drift(ctx,
+		muster.DriftOptions{Ignore: options.Ignore, MembersOnly: true})
 	if absent := (*muster.NoRecordError)(nil); errors.As(err, &absent) {
 		err = nil // nothing was deployed yet
 	}
