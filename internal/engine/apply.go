@@ -99,6 +99,7 @@ func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 func (r *run) saveOutcome(ctx context.Context, result record.Result) error {
 	p, tracks, store := r.plan, r.tracks, r.engine.Records
 	members := map[object.Ref]record.Member{}
+	var untouched []object.Ref
 	order := object.NewSet(p.Recorded...)
 	recorded := object.NewSet(p.Recorded...)
 	for i, step := range p.Steps {
@@ -109,13 +110,16 @@ func (r *run) saveOutcome(ctx context.Context, result record.Result) error {
 		known := recorded.Has(step.Ref) || isMarked(p.Owner, step)
 		if member, ok := memberAfter(step, &tracks[i], known); ok {
 			members[step.Ref] = member
+			if step.Op.Removes() || !tracks[i].ran {
+				untouched = append(untouched, step.Ref)
+			}
 		}
 	}
 	left, appeared := len(members) > 0, r.present(ctx, r.absent())
 	for _, ref := range appeared {
 		members[ref] = record.Member{Ref: ref}
 	}
-	state := &record.State{Result: result}
+	state := &record.State{Result: result, Untouched: untouched}
 	for _, ref := range order.Refs() {
 		if member, ok := members[ref]; ok {
 			state.Members = append(state.Members, member)

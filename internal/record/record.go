@@ -56,6 +56,10 @@ type State struct {
 	// Gone lists members that do not exist any more. Save keeps those that are still stored if
 	// others have written the record since Load, because they may create such an object again.
 	Gone []object.Ref
+	// Untouched lists members that the run has not brought into existence: it has not begun to write
+	// them, or was about to delete them. If the run was interrupted, Save leaves out those that others
+	// have removed from the record since Load.
+	Untouched []object.Ref
 	// Touch lets Save write the record even if nothing differs, so that others notice the run.
 	Touch bool
 }

@@ -7,6 +7,20 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
+// overtaken returns the state of a run that was interrupted after another one has written the
+// record, in its place: the other one knows the conditions of the members, and which of those that
+// this run has not touched are gone.
+func (s *Store) overtaken(state *record.State) *record.State {
+	stored, untouched := object.NewSet(s.main.state.Refs()...), object.NewSet(state.Untouched...)
+	left := &record.State{Gone: state.Gone}
+	for _, ref := range state.Refs() {
+		if stored.Has(ref) || !untouched.Has(ref) {
+			left.Members = append(left.Members, record.Member{Ref: ref})
+		}
+	}
+	return left
+}
+
 // mergedState returns the union of the states of all referenced shards.
 func (s *Store) mergedState() *record.State {
 	states := s.shardStates(false)

@@ -290,6 +290,9 @@ func aboutNamespace(err apierrors.APIStatus) bool {
 }
 
 func (s *Store) save(ctx context.Context, state *record.State) error {
+	if s.contended && state.Result == record.RunInterrupted && s.referenced <= 1 {
+		state, s.intent = s.overtaken(state), true
+	}
 	contents := s.assignShards(state, s.shardStates(false))
 	if len(contents) > s.referenced {
 		contents = s.assignShards(

@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,6 +149,45 @@ func TestConflictWithNobody(t *testing.T) {
 		members, _, _ := unstructured.NestedSlice(c.Object(anInventory().Ref).Object, "spec", "resources")
 		if len(members) != want {
 			t.Errorf("written by others: %t, %d members are left, want %d", others, len(members), want)
+		}
+	}
+}
+
+// A run that was interrupted after another one has written the record adds what it may have written
+// itself, and leaves the rest to the other one, with the conditions.
+func TestOvertaken(t *testing.T) {
+	c := &enginetest.Cluster{}
+	old, other := NewStore(c, anInventory(), true), NewStore(c, anInventory(), true)
+	save(t, old, aState("a", "b", "c"))
+	for _, s := range []*Store{old, other} {
+		if _, err := s.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	theirs := aState("a")
+	theirs.Result = record.RunSucceeded
+	theirs.Gone = aState("b", "c").Refs()
+	if err := other.Save(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	late := aState("a", "b", "c")
+	for i := range late.Members {
+		late.Members[i].Actuation = record.Pending
+	}
+	late.Result, late.Untouched = record.RunInterrupted, aState("a", "c").Refs()
+	if err := old.Save(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
+	state, err := NewStore(c, anInventory(), true).Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := aState("a", "b").Refs(); !slices.Equal(state.Refs(), want) {
+		t.Errorf("the record has %s, want %s", state.Refs(), want)
+	}
+	for _, m := range state.Members {
+		if m.Ref == aState("a").Refs()[0] && m.Actuation != record.Succeeded {
+			t.Errorf("%s: %s, want what the other run has written", m.Ref, m.Actuation)
 		}
 	}
 }
