@@ -272,6 +272,7 @@ type IgnoreRule struct {
 // +kubebuilder:validation:Pattern=`^(/(\[([^]=~/]|~[01])+=([^]~/]|~[01])+\]|([^[~/]|~[01])([^~/]|~[01])*))+$`
 // +kubebuilder:validation:XValidation:rule="!self.matches('/([0-9]+|-)(/|$)')",message="an item of a list has no index here, since others may add items: name it by a field, as in /spec/template/spec/containers/[name=web]/image"
 // +kubebuilder:validation:XValidation:rule="!self.matches('^/(apiVersion|kind)(/|$)')",message="apiVersion and kind identify the object"
+// +kubebuilder:validation:XValidation:rule="!self.matches('^/stringData(/|$)')",message="the cluster keeps the stringData of a Secret in data: use /data"
 // +kubebuilder:validation:XValidation:rule="!self.matches('^/metadata(/|$)') || self.matches('^/metadata/((labels|annotations)/.|(finalizers|ownerReferences)(/|$))')",message="of the metadata only single labels and annotations, finalizers and ownerReferences can be left to others"
 // +kubebuilder:validation:XValidation:rule="!self.matches('^/metadata/(labels/(kapp[.]k14s[.]io~1(app|association)|applyset[.]kubernetes[.]io~1part-of)|annotations/(config[.]k8s[.]io~1owning-inventory|kapp[.]k14s[.]io~1(identity|original.*)|kubectl[.]kubernetes[.]io~1last-applied-configuration))(/|$)')",message="the path is that of a mark of the set, or of the record of what was applied"
 type FieldPath string
