@@ -53,7 +53,10 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr manager.Manager) error {
 		Watches(&v1alpha1.Set{}, r.users(indexDependsOn)).
 		Watches(&v1alpha1.Set{}, handler.EnqueueRequestsFromMapFunc(r.sharers)).
 		WatchesRawSource(source.TypedChannel(r.wake, woken)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers,
+			EnableWarmup:            new(true), // a replica that waits has its caches filled
+		}).
 		Build(r)
 	if err != nil {
 		return err
