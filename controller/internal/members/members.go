@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -134,8 +135,8 @@ type source struct {
 	stop      context.CancelFunc
 
 	mutex  sync.Mutex
-	owners map[string]types.NamespacedName // Sets, by the names of their objects
-	prints map[string]seen                 // by name
+	owners map[string][]types.NamespacedName // Sets, by the names of objects, which two may claim
+	prints map[string]seen                   // by name
 }
 
 // seen is what was seen of an object last, and who owned its fields before: two managers may take
@@ -151,7 +152,7 @@ func newSource(
 ) *source {
 	s := &source{
 		place: p, changed: changed,
-		owners: map[string]types.NamespacedName{}, prints: map[string]seen{},
+		owners: map[string][]types.NamespacedName{}, prints: map[string]seen{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	at := client.Resource(p.resource).Namespace(p.namespace)
@@ -176,19 +177,21 @@ func (s *source) track(set types.NamespacedName, names []string) (fresh bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	before := map[string]bool{}
-	for name, owner := range s.owners {
-		if owner == set {
+	for name, sets := range s.owners {
+		if i := slices.Index(sets, set); i >= 0 {
 			before[name] = true
-			delete(s.owners, name)
+			s.owners[name] = slices.Delete(sets, i, i+1)
 		}
 	}
 	for _, name := range names {
-		s.owners[name] = set
+		s.owners[name] = append(s.owners[name], set)
 		fresh = fresh || !before[name]
-		delete(before, name)
 	}
 	for name := range before {
-		delete(s.prints, name)
+		if len(s.owners[name]) == 0 {
+			delete(s.owners, name)
+			delete(s.prints, name)
+		}
 	}
 	return fresh
 }
@@ -201,21 +204,29 @@ func (s *source) untrack(set types.NamespacedName) bool {
 	return len(s.owners) == 0
 }
 
-// see compares an object with what was seen of it before, and reports its Set if it has changed.
-func (s *source) see(name string, print Print) {
+// see compares an object with what was seen of it before. It returns the Sets for which it has
+// changed, and whether that is a repetition. What was not seen before may have changed since its
+// Set was compared with the cluster.
+func (s *source) see(name string, print Print) (sets []types.NamespacedName, again bool) {
 	s.mutex.Lock()
-	set, ours := s.owners[name]
-	before, known := s.prints[name]
-	changed := ours && known && before.last != print
-	switch {
-	case changed:
-		s.prints[name] = seen{print, before.last.Owners}
-	case ours && !known:
-		s.prints[name] = seen{last: print}
+	defer s.mutex.Unlock()
+	if len(s.owners[name]) == 0 {
+		return nil, false
 	}
-	s.mutex.Unlock()
-	if changed {
-		s.changed(set, print.Owners == before.last.Owners || print.Owners == before.owners)
+	before, known := s.prints[name]
+	if known && before.last == print {
+		return nil, false
+	}
+	s.prints[name] = seen{print, before.last.Owners}
+	again = known && (print.Owners == before.last.Owners || print.Owners == before.owners)
+	return slices.Clone(s.owners[name]), again
+}
+
+// report reports the Sets of an object that has changed.
+func (s *source) report(name string, print Print) {
+	sets, again := s.see(name, print)
+	for _, set := range sets {
+		s.changed(set, again)
 	}
 }
 
@@ -225,7 +236,7 @@ func (s *source) Add(obj any) error { return s.Update(obj) }
 // Update implements cache.ReflectorStore.
 func (s *source) Update(obj any) error {
 	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		s.see(m.Name, PrintOf(&m.ObjectMeta))
+		s.report(m.Name, PrintOf(&m.ObjectMeta))
 	}
 	return nil
 }
@@ -233,30 +244,34 @@ func (s *source) Update(obj any) error {
 // Delete implements cache.ReflectorStore.
 func (s *source) Delete(obj any) error {
 	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		s.see(m.Name, Print{})
+		s.report(m.Name, Print{})
 	}
 	return nil
 }
 
-// Replace implements cache.ReflectorStore.
+// Replace implements cache.ReflectorStore. A Set is reported once for all its objects.
 func (s *source) Replace(list []any, _ string) error {
-	found := map[string]bool{}
-	for _, obj := range list {
-		if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
-			found[m.Name] = true
-			s.see(m.Name, PrintOf(&m.ObjectMeta))
-		}
-	}
+	prints := map[string]Print{}
 	s.mutex.Lock()
-	var gone []string
 	for name := range s.owners {
-		if !found[name] {
-			gone = append(gone, name)
-		}
+		prints[name] = Print{} // unless it is in the list
 	}
 	s.mutex.Unlock()
-	for _, name := range gone {
-		s.see(name, Print{})
+	for _, obj := range list {
+		if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
+			prints[m.Name] = PrintOf(&m.ObjectMeta)
+		}
+	}
+	repetitions := map[types.NamespacedName]bool{} // only if all changes are
+	for name, print := range prints {
+		sets, again := s.see(name, print)
+		for _, set := range sets {
+			before, known := repetitions[set]
+			repetitions[set] = again && (before || !known)
+		}
+	}
+	for set, again := range repetitions {
+		s.changed(set, again)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestSource(t *testing.T) {
 		object *metav1.PartialObjectMetadata
 		want   string // empty: nothing is reported
 	}{
-		{meta(1, "muster"), ""}, // it is seen first
+		{meta(1, "muster"), "news"}, // it is seen first, and may have changed before
 		{meta(1, "muster"), ""},
 		{status(meta(1, "muster")), ""},
 		{other, ""},
@@ -85,4 +85,44 @@ func TestSource(t *testing.T) {
 	if !s.untrack(set) {
 		t.Error("nothing is watched for anybody any more")
 	}
+}
+
+// Two Sets may claim one object, and both are reported. A list reports each Set once.
+func TestTwoSets(t *testing.T) {
+	var got []string
+	client, err := metadata.NewForConfig(&rest.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSource(place{}, client, func(set types.NamespacedName, _ bool) {
+		got = append(got, set.Name)
+	})
+	expect := func(what string, want ...string) {
+		t.Helper()
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", what, got, want)
+		}
+		got = nil
+	}
+	first, second := types.NamespacedName{Name: "first"}, types.NamespacedName{Name: "second"}
+	list := func(seconds int64) {
+		web, db := meta(seconds, "muster"), meta(seconds, "muster")
+		db.Name = "db"
+		if err := s.Replace([]any{web, db}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.track(first, []string{"web", "db", "late"})
+	list(1)
+	expect("the first list", "first")
+	s.track(second, []string{"web"})
+	_ = s.Update(meta(2, "muster"))
+	expect("an object of both", "first", "second")
+	list(3)
+	expect("a list after a gap", "first", "second")
+	list(3)
+	expect("the same list")
+	s.untrack(second)
+	_ = s.Update(meta(4, "muster"))
+	expect("an object of both, when one is gone", "first")
 }
