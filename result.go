@@ -68,7 +68,7 @@ func (c *collector) add(e event.Event) {
 	state := &c.states[e.Step]
 	switch e.Kind {
 	case event.Acted:
-		state.Outcome, state.Err = seen.Outcome, seen.Err
+		state.Outcome, state.Err, state.State.Message = seen.Outcome, seen.Err, e.Reason
 		if e.Op.Writes() && e.Outcome == event.Succeeded {
 			c.written++
 		}
@@ -101,8 +101,8 @@ func (c *collector) result(made *Plan, summary event.Summary) *Result {
 		if !step.Op.IsObject() {
 			continue
 		}
-		left := actionOf(step.Op) == Leave && r.Outcome == Succeeded
-		if state := c.states[i]; !left && (!c.settled[i] || state.Outcome != Succeeded) {
+		unfinished := !c.settled[i] || c.states[i].Outcome != Succeeded
+		if state := c.states[i]; r.Outcome != Succeeded && unfinished {
 			state.Object, state.Source = Object(step.Ref), step.Source
 			if !c.settled[i] {
 				state.Outcome = Interrupted
