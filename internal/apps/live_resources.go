@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
@@ -145,7 +146,7 @@ func (d *Deployment) readAdoptable(
 	ctx context.Context, labelled []liveObject,
 ) ([]liveObject, error) {
 	if !d.req.Adopt {
-		return nil, nil
+		return d.readUnlabelled(ctx, labelled)
 	}
 	known := make(map[object.Ref]liveObject, len(labelled))
 	for _, obj := range labelled {
@@ -194,6 +195,52 @@ func (d *Deployment) readAdoptable(
 		}
 	}
 	return adopted, ownershipError(refused)
+}
+
+// readUnlabelled returns the live objects of selected inputs that this app has applied, and whose
+// label somebody has removed since.
+func (d *Deployment) readUnlabelled(
+	ctx context.Context, labelled []liveObject,
+) (unlabelled []liveObject, err error) {
+	if d.app.IsNew {
+		return nil, nil
+	}
+	known := object.NewSet()
+	for _, obj := range labelled {
+		known.Insert(object.RefOf(obj))
+	}
+	var targets []cluster.Target
+	inputs := map[object.Ref]liveObject{}
+	for _, r := range d.selected {
+		ref := object.RefOf(r.Unstructured)
+		if ref.Name == "" || known.Has(ref) {
+			continue
+		}
+		inputs[ref] = r.Unstructured
+		targets = append(targets, cluster.Target{
+			Ref: ref, Version: r.GroupVersionKind().Version, ManagedFields: d.needsManagedFields(),
+		})
+	}
+	snapshot, err := d.Cluster.Read(ctx, targets)
+	if err != nil {
+		return nil, readError(err, inputs)
+	}
+	for _, target := range targets {
+		if obj := snapshot.Objects[target.Ref]; obj != nil && d.hasApplied(obj) {
+			unlabelled = append(unlabelled, obj)
+		}
+	}
+	return unlabelled, nil
+}
+
+// hasApplied reports whether a live object without the label of any app was applied by this one.
+func (d *Deployment) hasApplied(live liveObject) bool {
+	key, value, _ := d.app.Label() // loadInputs has returned its error
+	if _, ok := object.LabelsOf(live).Lookup(key); ok {
+		return false
+	}
+	applied := lastapplied.Original(live)
+	return applied != nil && object.LabelsOf(applied).Get(key) == value
 }
 
 // readError returns the error for inputs whose existence could not be checked.
