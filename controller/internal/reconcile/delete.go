@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/muster-deploy/muster"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
 	"github.com/muster-deploy/muster/controller/internal/run"
@@ -28,7 +31,7 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 		if s.run.Task != run.Destroy || s.run.Key != keyOf(set, "") || r.orphans(ctx, set) != "" {
 			s.run.Supersede()
 		}
-		return ctrl.Result{}, nil // the end of the run brings the worker back
+		return ctrl.Result{RequeueAfter: orphanLook}, nil // or the end of the run
 	}
 	r.Members.Forget(name)
 	if done, err := r.destroyed(ctx, set, s); done || err != nil {
@@ -54,6 +57,10 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 	return ctrl.Result{}, nil
 }
 
+// orphanLook is the time between two looks at whether the objects of a Set stay after all: nobody
+// reports that its namespace or its service account goes while they are deleted.
+const orphanLook = 10 * time.Second
+
 // destroyed takes over the outcome of a run, and reports whether the Set has ended.
 func (r *Reconciler) destroyed(
 	ctx context.Context, set *v1alpha1.Set, s *state,
@@ -69,10 +76,11 @@ func (r *Reconciler) destroyed(
 	if out.NoRecord {
 		return true, r.release(ctx, set, "Orphaned", "there is no record, so that nothing was deleted")
 	}
-	if out.Succeeded() {
+	stays := staying(out.Result)
+	if out.Succeeded() || onlyLeft(out, stays) {
 		text := "the objects are deleted"
-		if out.Result != nil && len(out.Result.Left) > 0 {
-			text = fmt.Sprintf("%d objects stay, first %s", len(out.Result.Left), out.Result.Left[0])
+		if len(stays) > 0 {
+			text = fmt.Sprintf("%d objects stay, first %s", len(stays), stays[0])
 		}
 		if out.Result != nil && out.Result.Warning != "" {
 			text += "; " + out.Result.Warning
@@ -83,6 +91,32 @@ func (r *Reconciler) destroyed(
 	err = r.writeOutcome(ctx, set, s, out)
 	r.settle(s, set)
 	return false, err
+}
+
+// staying returns what a run does not delete: what others have taken over, or have written into the
+// record although it is not of the set, and what is retained.
+func staying(result *muster.Result) (steps []muster.Step) {
+	if result == nil || result.Plan == nil {
+		return nil
+	}
+	for _, step := range result.Plan.Steps {
+		if step.Action == muster.Leave || step.Action == muster.Release {
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
+// onlyLeft reports whether a run has deleted everything but what stays.
+func onlyLeft(out *run.Outcome, stays []muster.Step) bool {
+	if out.Err != nil || out.Result == nil || out.Result.Outcome != muster.Failed {
+		return false
+	}
+	return !slices.ContainsFunc(out.Result.NotReady, func(object muster.NotReady) bool {
+		return !slices.ContainsFunc(stays, func(step muster.Step) bool {
+			return step.Object == object.Object
+		})
+	})
 }
 
 // orphans returns why the objects of a Set stay, without any attempt to delete them; empty if they
@@ -106,7 +140,8 @@ func (r *Reconciler) orphans(ctx context.Context, set *v1alpha1.Set) string {
 	namespace := &corev1.Namespace{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: set.Namespace}, namespace)
 	if err == nil && !namespace.DeletionTimestamp.IsZero() {
-		return "the namespace of the Set is being deleted, and its record with it"
+		return "the namespace of the Set is being deleted, and its record with it; what is in other " +
+			"namespaces, or in none, is not deleted"
 	}
 	account := &corev1.ServiceAccount{}
 	name := client.ObjectKey{Namespace: set.Namespace, Name: r.serviceAccount(set)}
@@ -123,10 +158,11 @@ func (r *Reconciler) settle(s *state, set *v1alpha1.Set) {
 	s.settle(set, time.Now())
 }
 
-// release lets a Set end.
+// release lets a Set end. The log says why, too: a namespace that is being deleted takes no events.
 func (r *Reconciler) release(
 	ctx context.Context, set *v1alpha1.Set, reason, text string,
 ) error {
+	ctrl.LoggerFrom(ctx).Info("the Set ends", "reason", reason, "message", limited(text))
 	r.Recorder.Eventf(set, nil, corev1.EventTypeNormal, reason, "delete", "%s", limited(text))
 	before := set.DeepCopy()
 	controllerutil.RemoveFinalizer(set, v1alpha1.Finalizer)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,19 @@ import (
 // workers is how many Sets are decided about at once. A worker is busy for milliseconds.
 const workers = 8
 
+// pauses returns the pauses before a Set is looked at again that could not be read or written. They
+// end soon after an API server that was away for long is back, as nothing else brings the worker
+// back then.
+func pauses() workqueue.TypedRateLimiter[ctrl.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](firstPause, longestPause)
+}
+
+// The limits of the pauses.
+const (
+	firstPause   = 5 * time.Millisecond
+	longestPause = 15 * time.Second
+)
+
 // SetUp adds the controller to a manager.
 func (r *Reconciler) SetUp(ctx context.Context, mgr manager.Manager) error {
 	r.base = ctx
@@ -56,6 +70,7 @@ func (r *Reconciler) SetUp(ctx context.Context, mgr manager.Manager) error {
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			EnableWarmup:            new(true), // a replica that waits has its caches filled
+			RateLimiter:             pauses(),
 		}).
 		Build(r)
 	if err != nil {
