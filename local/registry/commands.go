@@ -97,13 +97,15 @@ func pushImage(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // PushImage pushes an image of images, with the files of a folder if it has files, or a manifest
-// that is none or an index.
+// that is none, an index, or one with a layer that is too large.
 func (s *Server) PushImage(name, target, dir string) error {
 	switch name {
 	case "none":
 		return s.put(target, string(types.OCIManifestSchema1), []byte("this is none"))
 	case "index":
 		return s.put(target, string(types.OCIImageIndex), []byte(`{"schemaVersion":2,"manifests":[]}`))
+	case "announced":
+		return s.put(target, string(types.OCIManifestSchema1), announced())
 	}
 	if name == "copied" { // with its image, as imgpkg copy makes it
 		if err := s.push(repository(target)+":image", empty.Image); err != nil {

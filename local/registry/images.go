@@ -49,8 +49,8 @@ func file(name, text string) []any {
 	return []any{&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}, text}
 }
 
-// folderArchive returns an archive with the files of a folder.
-func folderArchive(dir string) []byte {
+// FolderArchive returns a compressed archive with the files of a folder.
+func FolderArchive(dir string) []byte {
 	var entries []any
 	err := filepath.Walk(dir, func(name string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() {
@@ -85,6 +85,24 @@ func zeros() []byte {
 	return append(head.Bytes(), bytes.Repeat(zero.Bytes(), parts)...)
 }
 
+// Many returns a compressed archive with files of 300 MB in all, each of which is small: nothing
+// but their sum says that they are too many.
+func Many() []byte {
+	text := strings.Repeat("\x00", 1<<20)
+	var entries []any
+	for i := range 300 {
+		entries = append(entries, file(fmt.Sprintf("%d.yaml", i), text)...)
+	}
+	return archiveOf(entries...)
+}
+
+// announced returns a manifest with a layer of 300 MB, which the registry does not have.
+func announced() []byte {
+	return []byte(`{"schemaVersion":2,"mediaType":"` + string(types.OCIManifestSchema1) +
+		`","layers":[{"mediaType":"` + string(types.OCILayer) + `","size":314572800,"digest":"sha256:` +
+		strings.Repeat("0", 64) + `"}]}`)
+}
+
 // imageOf returns an image with layers.
 func imageOf(mediaType types.MediaType, layers ...[]byte) v1.Image {
 	image := mutate.MediaType(empty.Image, types.OCIManifestSchema1)
@@ -101,14 +119,14 @@ func imageOf(mediaType types.MediaType, layers ...[]byte) v1.Image {
 // images are artifacts of other tools, and such as nobody should push, by their names. Each gets
 // the folder that follows its name, if any.
 var images = map[string]func(dir string) v1.Image{
-	"image": func(dir string) v1.Image { return imageOf(types.OCILayer, folderArchive(dir)) },
+	"image": func(dir string) v1.Image { return imageOf(types.OCILayer, FolderArchive(dir)) },
 	"flux": func(dir string) v1.Image {
-		image := imageOf("application/vnd.cncf.flux.content.v1.tar+gzip", folderArchive(dir))
+		image := imageOf("application/vnd.cncf.flux.content.v1.tar+gzip", FolderArchive(dir))
 		return mutate.ConfigMediaType(image, "application/vnd.cncf.flux.config.v1+json")
 	},
 	"layers": func(dir string) v1.Image {
 		more := file("added.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: added}\n")
-		return imageOf(types.OCILayer, folderArchive(dir), archiveOf(more...))
+		return imageOf(types.OCILayer, FolderArchive(dir), archiveOf(more...))
 	},
 	"bundle": func(dir string) v1.Image {
 		digest, err := empty.Image.Digest()
@@ -117,10 +135,10 @@ var images = map[string]func(dir string) v1.Image{
 		}
 		lock := "apiVersion: imgpkg.carvel.dev/v1alpha1\nkind: ImagesLock\nimages:\n- image: " +
 			"example.com/nginx@" + digest.String() + "\n  annotations: {kbld.carvel.dev/id: nginx:1.29}\n"
-		return imageOf(types.OCILayer, folderArchive(dir), archiveOf(file(".imgpkg/images.yml", lock)...))
+		return imageOf(types.OCILayer, FolderArchive(dir), archiveOf(file(".imgpkg/images.yml", lock)...))
 	},
 	"chart": func(dir string) v1.Image {
-		return imageOf("application/vnd.cncf.helm.chart.content.v1.tar+gzip", folderArchive(dir))
+		return imageOf("application/vnd.cncf.helm.chart.content.v1.tar+gzip", FolderArchive(dir))
 	},
 	"link": func(string) v1.Image {
 		return imageOf(types.OCILayer, archiveOf(&tar.Header{
@@ -129,6 +147,7 @@ var images = map[string]func(dir string) v1.Image{
 	"outside": func(string) v1.Image {
 		return imageOf(types.OCILayer, archiveOf(file("../outside.yaml", "x")...))
 	},
+	"many":    func(string) v1.Image { return imageOf(types.OCILayer, Many()) },
 	"zeros":   func(string) v1.Image { return imageOf(types.OCILayer, zeros()) },
 	"damaged": func(string) v1.Image { return imageOf(types.OCILayer, []byte("\x1f\x8bnothing")) },
 	"device": func(string) v1.Image {
