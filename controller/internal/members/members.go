@@ -218,7 +218,9 @@ func (s *source) see(name string, print Print) (sets []types.NamespacedName, aga
 		return nil, false
 	}
 	s.prints[name] = seen{print, before.last.Owners}
-	again = known && (print.Owners == before.last.Owners || print.Owners == before.owners)
+	gone := print == Print{} || before.last == Print{}
+	again = known && !gone &&
+		(print.Owners == before.last.Owners || print.Owners == before.owners)
 	return slices.Clone(s.owners[name]), again
 }
 

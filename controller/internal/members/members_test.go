@@ -82,6 +82,14 @@ func TestSource(t *testing.T) {
 	if err := s.Replace(nil, ""); err != nil || !slices.Equal(got, []string{"news"}) {
 		t.Errorf("it is gone: got %q, %v", got, err)
 	}
+	for range 2 { // deleted and created again
+		_ = s.Update(meta(9, "muster"))
+		got = nil
+		_ = s.Delete(meta(9, "muster"))
+		if !slices.Equal(got, []string{"news"}) {
+			t.Errorf("it is deleted: got %q", got)
+		}
+	}
 	if !s.untrack(set) {
 		t.Error("nothing is watched for anybody any more")
 	}

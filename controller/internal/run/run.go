@@ -415,14 +415,13 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 	j.enter(Opening)
 	opened, err := muster.Open(ctx, as.Cluster, sourceOf(j.set))
 	absent := (*muster.NoRecordError)(nil)
+	j.enter(Planning)
 	if errors.As(err, &absent) {
-		out.NoRecord = true
-		return nil
+		return j.noRecord(ctx, as, out)
 	}
 	if err != nil {
 		return err
 	}
-	j.enter(Planning)
 	out.Result, err = opened.Destroy(ctx, muster.DestroyOptions{
 		AllowDelete: j.set.Spec.Prune.AllowDelete, Timeout: durationOf(j.set.Spec.Wait.Timeout),
 		Holder: j.holder(), Check: func(p *muster.Plan) error {
@@ -432,12 +431,27 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 		},
 	}, j.hear(nil))
 	if errors.As(err, &absent) {
-		out.NoRecord, err = true, nil
+		return j.noRecord(ctx, as, out)
 	}
 	if err == nil && out.Succeeded() && out.Result != nil && out.Result.Warning != "" {
 		j.forgetHistory(ctx, as, out.Result)
 	}
 	return err
+}
+
+// recordTries is how many runs look for the kind of a record that the server does not have: about
+// five minutes. A server that was started again serves definitions a moment later than the rest.
+const recordTries = 6
+
+// noRecord notes that the Set has no record, unless the server does not have its kind at the moment.
+func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome) error {
+	if j.set.Status.Failures < recordTries {
+		if _, _, err := as.Cluster.Resource(ctx, RecordOf(j.set)); err != nil {
+			return fmt.Errorf("find the record: %w", err)
+		}
+	}
+	out.NoRecord = true
+	return nil
 }
 
 // forgetTime is how long it is tried to delete the history of a set that was destroyed.
