@@ -474,7 +474,7 @@ func (s *sourceTest) checkHistory() {
 		before, editions = edition, append(editions, edition)
 	}
 	s.t.Logf("editions of the revisions: %v", editions)
-	if len(editions) < 3 || editions[0] != 1 || before != lastEdition {
+	if len(editions) < 3 || editions[0] != 1 || editions[1] == 1 || before != lastEdition {
 		s.t.Errorf("the revisions have the editions %v", editions)
 	}
 }

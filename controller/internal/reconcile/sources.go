@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/run"
 )
 
 // poll is what was seen of a registry last.
@@ -134,7 +136,11 @@ func (r *Reconciler) polled(set *v1alpha1.Set, s *state) (string, time.Duration)
 	wait := time.Until(p.at.Add(every))
 	if wait <= 0 && !p.inFlight {
 		p.inFlight = true
-		go r.ask(set.DeepCopy(), p)
+		known := set.Status.Revision.Attempted
+		if s.last != nil {
+			known = cmp.Or(s.last.Revision, known)
+		}
+		go r.ask(set.DeepCopy(), p, known, s.run)
 	}
 	if p.revision == p.initial {
 		return "", max(wait, time.Second)
@@ -142,8 +148,9 @@ func (r *Reconciler) polled(set *v1alpha1.Set, s *state) (string, time.Duration)
 	return p.revision, max(wait, time.Second)
 }
 
-// ask asks a registry for its revision, and brings the worker back if it is another one.
-func (r *Reconciler) ask(set *v1alpha1.Set, p *poll) {
+// ask asks a registry for its revision, and brings the worker back if it is another one than that
+// which is known, or which the run under way, if there is one, has fetched.
+func (r *Reconciler) ask(set *v1alpha1.Set, p *poll, known string, under *run.Run) {
 	ctx, cancel := context.WithTimeout(r.base, time.Minute)
 	defer cancel()
 	revision, err := r.Sources.Revision(ctx, set)
@@ -153,7 +160,7 @@ func (r *Reconciler) ask(set *v1alpha1.Set, p *poll) {
 	if changed {
 		p.revision = revision
 	}
-	if first && changed && revision == set.Status.Revision.Attempted {
+	if first && changed && (revision == known || under != nil && revision == under.Revision()) {
 		p.initial, changed = revision, false
 	}
 	p.mutex.Unlock()

@@ -17,6 +17,14 @@ func (r *Runner) quiet() time.Duration { return cmp.Or(r.Quiet, quietTime) }
 // enter notes that a phase begins.
 func (j *job) enter(p Phase) { j.progress(func(to *Progress) { to.Phase = p }) }
 
+// opens notes that a revision of the source is fetched.
+func (j *job) opens(revision string) {
+	j.enter(Opening)
+	j.run.mutex.Lock()
+	defer j.run.mutex.Unlock()
+	j.run.revision = revision
+}
+
 // progress changes how far the run is.
 func (j *job) progress(change func(*Progress)) {
 	j.run.mutex.Lock()

@@ -130,6 +130,7 @@ type Run struct {
 	done       chan struct{}
 
 	mutex    sync.Mutex
+	revision string // of the source, once it is fetched
 	progress Progress
 	asked    bool // to compare, and has not done so
 	compared bool // since the last write
@@ -189,6 +190,13 @@ func (r *Run) Outcome() *Outcome {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.outcome
+}
+
+// Revision returns the revision of the source that the run has fetched; empty until then.
+func (r *Run) Revision() string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.revision
 }
 
 // Writing reports whether the run has begun to write, or waits until what it wrote is ready.
@@ -301,7 +309,7 @@ func (j *job) open(
 		return nil, nil, err
 	}
 	out.Revision = fetched.Revision
-	j.enter(Opening)
+	j.opens(fetched.Revision)
 	j.source.Files, j.source.FilesName = []string{fetched.Folder}, fetched.Name
 	j.source.Images, j.source.Rules = fetched.Images, rules
 	opened, err := j.reopen(ctx, as)
