@@ -451,7 +451,8 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 // five minutes. A server that was started again serves definitions a moment later than the rest.
 const recordTries = 6
 
-// noRecord notes that the Set has no record, unless the server does not have its kind at the moment.
+// noRecord notes that the Set has no record, unless the server does not have its kind at the
+// moment.
 func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome) error {
 	if j.set.Status.Failures < recordTries {
 		if _, _, err := as.Cluster.Resource(ctx, RecordOf(j.set)); err != nil {
