@@ -57,9 +57,9 @@ func patch(ctx context.Context, c Cluster, s *Set, fields map[string]any) error 
 }
 
 // PlanText returns the text of the last plan, in which the controller has masked the values of
-// Secrets. It is empty if there is none.
+// Secrets. It is empty if there is none, or if it is in another cluster.
 func PlanText(ctx context.Context, c Cluster, s *Set) (string, error) {
-	if s.Status.Plan.Secret == "" {
+	if s.Status.Plan.Secret == "" || s.Elsewhere() {
 		return "", nil
 	}
 	ref := object.Ref{Kind: "Secret", Namespace: s.Namespace, Name: s.Status.Plan.Secret}

@@ -83,6 +83,11 @@ type Spec struct {
 	App     struct {
 		Name string `json:"name"`
 	} `json:"app"`
+	Cluster *struct {
+		KubeconfigSecretRef struct {
+			Name string `json:"name"`
+		} `json:"kubeconfigSecretRef"`
+	} `json:"cluster"`
 	Mode    string `json:"mode"`
 	Approve string `json:"approve"`
 	Suspend bool   `json:"suspend"`
@@ -135,6 +140,24 @@ type Drifted struct {
 	Fields   []string `json:"fields,omitempty"`
 	Managers []string `json:"managers,omitempty"`
 }
+
+// ElsewhereError reports a Set whose objects and record are in another cluster.
+type ElsewhereError struct{ Set *Set }
+
+func (e *ElsewhereError) Error() string {
+	record := e.Set.Record()
+	flag := "--record"
+	if record.Grammar == App {
+		flag = "-a"
+	}
+	secret, title := e.Set.Spec.Cluster.KubeconfigSecretRef.Name, e.Set.Title()
+	return fmt.Sprintf("the objects of %s are in another cluster: use its kubeconfig, which Secret "+
+		"%s in namespace %s has, and %s %s -n %s instead of %s", title, secret, e.Set.Namespace, flag,
+		record.Name, record.Namespace, title)
+}
+
+// Elsewhere reports whether the objects of the Set are in another cluster.
+func (s *Set) Elsewhere() bool { return s.Spec.Cluster != nil }
 
 // Title returns what messages call a Set of a name, as in set/shop.
 func Title(name string) string { return "set/" + name }

@@ -45,6 +45,9 @@ func TestCheckOwner(t *testing.T) {
 		setOf("web", map[string]any{"grammar": App, "app": map[string]any{"name": "store"}}),
 		setOf("db", map[string]any{"grammar": App}),
 		setOf("off", map[string]any{"suspend": true}),
+		setOf("far", map[string]any{"cluster": map[string]any{
+			"kubeconfigSecretRef": map[string]any{"name": "prod"},
+		}}),
 	}}
 	for record, want := range map[Record]string{
 		{Package, "n", "shop"}: "set/shop",
@@ -54,6 +57,7 @@ func TestCheckOwner(t *testing.T) {
 		{Package, "n", "web"}:  "",
 		{App, "n", "db"}:       "set/db",
 		{Package, "n", "off"}:  "",
+		{Package, "n", "far"}:  "",
 	} {
 		unknown, err := CheckOwner(t.Context(), s, record)
 		got, owned := "", (*OwnedError)(nil)

@@ -36,9 +36,9 @@ func (e *OwnedError) Error() string {
 		"source has it", r.Grammar, r.Name, r.Namespace, e.Set.Title())
 }
 
-// CheckOwner returns an *OwnedError if a Set that is not suspended has the record. Unknown says why
-// it is not known whether there is one; it is nil if it is. A cluster without the kind costs no
-// request, another one list of the Sets in the namespace.
+// CheckOwner returns an *OwnedError if a Set that is not suspended has the record, which is in its
+// own cluster. Unknown says why it is not known whether there is one; it is nil if it is. A cluster
+// without the kind costs no request, another one list of the Sets in the namespace.
 func CheckOwner(ctx context.Context, c Cluster, r Record) (unknown, err error) {
 	all, err := List(ctx, c, r.Namespace)
 	none := (*NoKindError)(nil)
@@ -51,7 +51,7 @@ func CheckOwner(ctx context.Context, c Cluster, r Record) (unknown, err error) {
 		return nil, err
 	}
 	for _, s := range all {
-		if s.Record() == r && !s.Spec.Suspend {
+		if s.Record() == r && !s.Spec.Suspend && !s.Elsewhere() {
 			return nil, &OwnedError{Set: s}
 		}
 	}

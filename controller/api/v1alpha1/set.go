@@ -59,6 +59,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="self.grammar == oldSelf.grammar",message="the grammar cannot be changed; muster convert makes a set of the other kind"
 // +kubebuilder:validation:XValidation:rule="has(self.app) == has(oldSelf.app) && (!has(self.app) || self.app.name == oldSelf.app.name)",message="the name of the app cannot be changed; it names the record"
+// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="a Set cannot move to another cluster; delete it with deletion: Orphan, and create another one"
 // +kubebuilder:validation:XValidation:rule="!has(self.app) || self.grammar == 'app'",message="app needs grammar: app"
 // +kubebuilder:validation:XValidation:rule="!has(self.approve) || size(self.approve) == 0 || self.mode == 'Plan'",message="approve needs mode: Plan"
 type SetSpec struct {
@@ -75,10 +76,15 @@ type SetSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	DefaultNamespace string `json:"defaultNamespace,omitempty"`
 	// ServiceAccountName is the service account, of the namespace of the Set, as which everything is
-	// read and written. Default: that of the controller's flag --default-service-account.
+	// read and written. Default: that of the controller's flag --default-service-account; in another
+	// cluster, the user of the kubeconfig.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+	// Cluster is another cluster, in which the objects and their record are. Default: that of the
+	// controller.
+	// +optional
+	Cluster *ClusterSpec `json:"cluster,omitempty"`
 	// Mode is Apply, Plan or Observe.
 	// +kubebuilder:default=Apply
 	Mode Mode `json:"mode,omitempty"`
@@ -147,6 +153,24 @@ type SetSpec struct {
 	// History says what is kept of earlier revisions.
 	// +optional
 	History HistorySpec `json:"history,omitzero"`
+}
+
+// ClusterSpec names another cluster.
+type ClusterSpec struct {
+	// KubeconfigSecretRef names a Secret, of the namespace of the Set, with a kubeconfig. It holds a
+	// token or a client certificate, no plugins and no paths of files.
+	KubeconfigSecretRef KubeconfigReference `json:"kubeconfigSecretRef"`
+}
+
+// KubeconfigReference names a key of a Secret.
+type KubeconfigReference struct {
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// Key is that of the Secret. Default: value, else kubeconfig.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
 }
 
 // AppSpec names the record of an app.

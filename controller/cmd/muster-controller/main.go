@@ -211,7 +211,8 @@ func (o *options) setUp(ctx context.Context, mgr manager.Manager) error {
 		Reader: mgr.GetAPIReader(), Dir: o.workDir, UserAgent: "muster-controller/" + version,
 	}
 	r.Runner = &run.Runner{
-		Pool:    clusters.NewPool(mgr.GetConfig(), "muster-controller/"+version, counts.Request),
+		Pool: clusters.NewPool(mgr.GetConfig(), mgr.GetAPIReader(), "muster-controller/"+version,
+			counts.Request),
 		Gate:    gate.New(o.concurrent, o.perNamespace, counts.Waited),
 		Sources: r.Sources, Members: r.Members, Name: host, Tool: tool,
 		BeforeWrite: r.BeforeWrite, Changed: r.Changed,

@@ -39,7 +39,7 @@ type tracked struct {
 
 // place is where objects of one kind are watched, and as whom.
 type place struct {
-	user      string
+	identity  string // its key
 	resource  schema.GroupVersionResource
 	namespace string // empty: cluster-scoped objects
 }
@@ -61,13 +61,12 @@ func (w *Watcher) Track(
 	ctx context.Context, set types.NamespacedName, as *clusters.Identity, objects []muster.Object,
 ) (fresh bool, err error) {
 	t := tracked{places: map[place][]string{}}
-	user := clusters.User(as.Namespace, as.ServiceAccount)
 	for _, o := range objects {
 		resource, namespaced, err := as.Cluster.Resource(ctx, o)
 		if err != nil {
 			continue // a kind that the run brings along: the next run watches it
 		}
-		p := place{user: user, resource: resource}
+		p := place{identity: as.Key, resource: resource}
 		if namespaced {
 			p.namespace = o.Namespace
 		}

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/clusters"
 	"github.com/muster-deploy/muster/controller/internal/run"
 )
 
@@ -73,8 +75,8 @@ func (r *Reconciler) destroyed(
 		r.settle(s, set)
 		return false, nil
 	}
-	if out.NoRecord {
-		return true, r.release(ctx, set, "Orphaned", "there is no record, so that nothing was deleted")
+	if out.Orphaned != "" {
+		return true, r.release(ctx, set, "Orphaned", out.Orphaned)
 	}
 	stays := staying(out.Result)
 	if out.Succeeded() || onlyLeft(out, stays) {
@@ -131,7 +133,7 @@ func (r *Reconciler) orphans(ctx context.Context, set *v1alpha1.Set) string {
 	if set.Spec.Suspend {
 		return "the Set is suspended"
 	}
-	if r.serviceAccount(set) == "" {
+	if r.serviceAccount(set) == "" && set.Spec.Cluster == nil {
 		return "the Set names no service account"
 	}
 	if other := r.sameRecord(ctx, set, false); other != "" {
@@ -139,9 +141,15 @@ func (r *Reconciler) orphans(ctx context.Context, set *v1alpha1.Set) string {
 	}
 	namespace := &corev1.Namespace{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: set.Namespace}, namespace)
-	if err == nil && !namespace.DeletionTimestamp.IsZero() {
+	deleted := err == nil && !namespace.DeletionTimestamp.IsZero()
+	switch {
+	case deleted && set.Spec.Cluster != nil:
+		return "the namespace of the Set is being deleted, and the kubeconfig of its cluster with it"
+	case deleted:
 		return "the namespace of the Set is being deleted, and its record with it; what is in other " +
 			"namespaces, or in none, is not deleted"
+	case set.Spec.Cluster != nil:
+		return r.disconnected(ctx, set)
 	}
 	account := &corev1.ServiceAccount{}
 	name := client.ObjectKey{Namespace: set.Namespace, Name: r.serviceAccount(set)}
@@ -149,6 +157,20 @@ func (r *Reconciler) orphans(ctx context.Context, set *v1alpha1.Set) string {
 		return "the service account " + name.Name + " is gone"
 	}
 	return ""
+}
+
+// disconnected returns why there is no kubeconfig of the other cluster of a Set; empty if there is
+// one. A run finds out what is gone in that cluster.
+func (r *Reconciler) disconnected(ctx context.Context, set *v1alpha1.Set) string {
+	_, err := clusters.ReadKubeconfig(ctx, r.Reader, set)
+	if apierrors.IsNotFound(err) {
+		return "the kubeconfig of the other cluster is gone: Secret " +
+			set.Spec.Cluster.KubeconfigSecretRef.Name
+	}
+	if refused := (*clusters.KubeconfigError)(nil); errors.As(err, &refused) {
+		return "there is no kubeconfig of the other cluster: " + refused.Error()
+	}
+	return "" // an error of the server may be gone the next time
 }
 
 // settle takes over the outcome of a run.

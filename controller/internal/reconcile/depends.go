@@ -148,7 +148,7 @@ func evaluate(program cel.Program, self, dep *v1alpha1.Set) (bool, error) {
 func (r *Reconciler) refuses(
 	ctx context.Context, set *v1alpha1.Set, account string,
 ) (reason, message string) {
-	if account == "" {
+	if account == "" && set.Spec.Cluster == nil {
 		return "NoServiceAccount", "spec.serviceAccountName is missing: name a service account of " +
 			"the namespace, as which the objects are deployed"
 	}

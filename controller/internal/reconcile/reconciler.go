@@ -105,22 +105,7 @@ func (r *Reconciler) forget(name types.NamespacedName) {
 		s.run.Supersede()
 	}
 	r.Members.Forget(name)
-	r.forgetIdentities(name.Namespace)
-}
-
-// forgetIdentities forgets the service accounts of a namespace that no Set of it uses. A run that
-// still uses one is not affected.
-func (r *Reconciler) forgetIdentities(namespace string) {
-	sets := &v1alpha1.SetList{}
-	err := r.Client.List(r.base, sets, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return // it ends with the process
-	}
-	used := map[string]bool{}
-	for i := range sets.Items {
-		used[r.serviceAccount(&sets.Items[i])] = true
-	}
-	r.Runner.Pool.Keep(namespace, used)
+	r.Runner.Pool.Forget(name)
 }
 
 // suspend ends the run of a Set that others may change.
@@ -217,9 +202,10 @@ func sameSpec(a, b string) bool {
 	return first == second
 }
 
-// serviceAccount returns the service account as which a Set is deployed; empty for none.
+// serviceAccount returns the service account as which a Set is deployed; empty for none. The
+// default is one of the controller's cluster.
 func (r *Reconciler) serviceAccount(set *v1alpha1.Set) string {
-	if set.Spec.ServiceAccountName != "" {
+	if set.Spec.ServiceAccountName != "" || set.Spec.Cluster != nil {
 		return set.Spec.ServiceAccountName
 	}
 	return r.DefaultServiceAccount

@@ -140,8 +140,15 @@ func (r *Reconciler) indexed(
 	return found
 }
 
-// recordKey returns the value of indexRecord.
-func recordKey(s *v1alpha1.Set) string { return run.RecordOf(s).String() }
+// recordKey returns the value of indexRecord: the record of a Set, and its cluster. That two
+// Secrets are about the same cluster is not known.
+func recordKey(s *v1alpha1.Set) string {
+	cluster := ""
+	if s.Spec.Cluster != nil {
+		cluster = s.Spec.Cluster.KubeconfigSecretRef.Key + "/" + s.Spec.Cluster.KubeconfigSecretRef.Name
+	}
+	return cluster + " " + run.RecordOf(s).String()
+}
 
 // kinds watches the kinds of artifacts that Sets name.
 type kinds struct {

@@ -35,21 +35,25 @@ const kindTime = 30 * time.Second
 // cacheTime is how long a worker waits for the cache of a kind that was not watched before.
 const cacheTime = time.Second
 
-// sourceState returns a text that changes with the source of a Set and with its readiness rules,
-// and when to ask again; 0 is never.
+// sourceState returns a text that changes with all that is read for a Set: its source, its
+// readiness rules and its kubeconfig. After is when to ask again; 0 is never.
 func (r *Reconciler) sourceState(
 	ctx context.Context, set *v1alpha1.Set, s *state,
 ) (text string, after time.Duration, err error) {
-	if set.Spec.Pin > 0 {
-		return "", 0, nil // the revision has both
+	if set.Spec.Pin == 0 { // else the revision has the manifests and the rules
+		text, after, err = r.manifestsState(ctx, set, s)
 	}
-	text, after, err = r.manifestsState(ctx, set, s)
-	if err != nil || set.Spec.Wait.Rules == nil {
-		return text, after, err
+	if rules := set.Spec.Wait.Rules; err == nil && rules != nil && set.Spec.Pin == 0 {
+		refs, version := []v1alpha1.LocalReference{{Name: rules.ConfigMapRef.Name}}, ""
+		version, err = r.versions(ctx, set.Namespace, "ConfigMap", refs)
+		text += " rules " + version
 	}
-	refs := []v1alpha1.LocalReference{{Name: set.Spec.Wait.Rules.ConfigMapRef.Name}}
-	rules, err := r.versions(ctx, set.Namespace, "ConfigMap", refs)
-	return text + " rules " + rules, after, err
+	if other := set.Spec.Cluster; err == nil && other != nil {
+		refs, version := []v1alpha1.LocalReference{{Name: other.KubeconfigSecretRef.Name}}, ""
+		version, err = r.versions(ctx, set.Namespace, "Secret", refs)
+		text += " cluster " + version
+	}
+	return text, after, err
 }
 
 // manifestsState returns a text that changes with the source of a Set, from what is cached, and
@@ -217,6 +221,9 @@ func configMapsOf(s *v1alpha1.Set) []string {
 // secretsOf returns the Secrets that a Set reads.
 func secretsOf(s *v1alpha1.Set) []string {
 	names := namesOf(s.Spec.Source.Secrets)
+	if s.Spec.Cluster != nil {
+		names = append(names, s.Spec.Cluster.KubeconfigSecretRef.Name)
+	}
 	if o := s.Spec.Source.OCI; o != nil && o.SecretRef != nil {
 		names = append(names, o.SecretRef.Name)
 	}

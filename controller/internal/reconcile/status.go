@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/clusters"
 	"github.com/muster-deploy/muster/controller/internal/run"
 	"github.com/muster-deploy/muster/controller/internal/source"
 )
@@ -380,8 +382,10 @@ func firstFailure(out *run.Outcome) string {
 func failureReason(out *run.Outcome) string {
 	limit, locked, invalid := (*muster.PruneLimitError)(nil), (*muster.LockedError)(nil),
 		(*source.InvalidError)(nil)
-	revision := (*muster.RevisionError)(nil)
+	revision, kubeconfig := (*muster.RevisionError)(nil), (*clusters.KubeconfigError)(nil)
 	switch {
+	case errors.As(out.Err, &kubeconfig):
+		return "KubeconfigInvalid"
 	case errors.As(out.Err, &revision):
 		return "PinInvalid"
 	case errors.As(out.Err, &limit):
@@ -394,6 +398,9 @@ func failureReason(out *run.Outcome) string {
 		return "Forbidden"
 	case out.Err != nil && out.Phase == run.Fetching:
 		return "SourceNotReady"
+	case out.Err != nil && (out.Phase == run.Connecting ||
+		out.Phase == run.Opening && unanswered(out.Err)):
+		return "ClusterNotReady"
 	case out.Err != nil && out.Phase == run.Opening:
 		return "ManifestsInvalid"
 	case out.Err != nil && out.Phase == run.Planning:
@@ -405,9 +412,19 @@ func failureReason(out *run.Outcome) string {
 	}
 }
 
+// unanswered reports whether an error is that a server did not answer a request, or does not know
+// the user.
+func unanswered(err error) bool {
+	request := (*url.Error)(nil)
+	return errors.As(err, &request) || apierrors.IsUnauthorized(err) ||
+		apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
+}
+
 // Permanent reports whether a run fails again unless the source, the Set or the cluster is changed.
 // It is repeated all the same, more and more seldom: the kind of an object may be defined later.
 func Permanent(out *run.Outcome) bool {
-	return slices.Contains([]string{"PruneHeld", "SourceInvalid", "ManifestsInvalid", "PinInvalid"},
-		failureReason(out))
+	return slices.Contains([]string{
+		"PruneHeld", "SourceInvalid", "ManifestsInvalid", "PinInvalid", "KubeconfigInvalid",
+	}, failureReason(out))
 }

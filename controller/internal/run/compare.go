@@ -127,6 +127,7 @@ func (j *job) compare(
 		return false, err
 	}
 	defer leave()
+	defer j.leaveLate(leave)()
 	objects, writes := written.now(), j.run.beginCompare() // what is written later is no change
 	set, err := j.reopen(ctx, as)
 	if err != nil {

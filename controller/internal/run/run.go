@@ -15,8 +15,11 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/muster-deploy/muster"
 
@@ -54,8 +57,8 @@ type Outcome struct {
 	Opens    time.Time    // the window that it waits for
 	Result   *muster.Result
 	Drifted  []muster.Drifted
-	Fresh    bool // objects are watched that were not before
-	NoRecord bool // of what was to be destroyed
+	Fresh    bool   // objects are watched that were not before
+	Orphaned string // why nothing was destroyed, and is not tried again; else empty
 	Err      error
 	Phase    Phase // in which the error was
 	Began    time.Time
@@ -68,10 +71,11 @@ type Phase string
 
 // The phases.
 const (
-	Fetching Phase = "fetch"
-	Opening  Phase = "open" // manifests that are no objects, kinds that do not exist
-	Planning Phase = "plan"
-	Writing  Phase = "write"
+	Connecting Phase = "connect"
+	Fetching   Phase = "fetch"
+	Opening    Phase = "open" // manifests that are no objects, kinds that do not exist
+	Planning   Phase = "plan"
+	Writing    Phase = "write"
 )
 
 // Superseded reports whether another run takes the place of the one that ended.
@@ -243,7 +247,7 @@ func (j *job) do(ctx context.Context, out *Outcome) {
 	}()
 	leave, err := j.runner.Gate.Enter(ctx, j.set.Namespace)
 	if err != nil {
-		out.Err, out.Phase = err, Fetching
+		out.Err, out.Phase = err, Connecting
 		return
 	}
 	j.leave = leave
@@ -256,15 +260,10 @@ func (j *job) do(ctx context.Context, out *Outcome) {
 
 // work does the task.
 func (j *job) work(ctx context.Context, out *Outcome) error {
-	as, err := j.runner.Pool.As(j.set.Namespace, j.serviceAccount)
+	defer j.leaveLate(j.leave)()
+	as, err := j.connect(ctx)
 	if err != nil {
 		return err
-	}
-	if j.run.Task == Destroy || j.set.Status.Failures > 0 {
-		// Kinds may have been defined since.
-		if err := as.Cluster.Rediscover(ctx); err != nil {
-			return err
-		}
 	}
 	if j.run.Task == Destroy {
 		return j.destroy(ctx, as, out)
@@ -284,6 +283,36 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 		return j.hold(ctx, as, opened, out)
 	}
 	return j.deploy(ctx, as, opened, fetched, out)
+}
+
+// leaveLate frees a slot of the gate after a while if the Set is in another cluster, which may
+// not answer for long.
+func (j *job) leaveLate(leave func()) (stop func()) {
+	if j.set.Spec.Cluster == nil {
+		return func() {}
+	}
+	late := time.AfterFunc(j.runner.quiet(), leave)
+	return func() { late.Stop() }
+}
+
+// connect returns the identity as which the Set is deployed, and makes sure that the kinds of its
+// cluster are known. Without a kubeconfig that may be used, nothing is watched with it any longer.
+func (j *job) connect(ctx context.Context) (*clusters.Identity, error) {
+	j.enter(Connecting)
+	as, err := j.runner.Pool.As(ctx, j.set, j.serviceAccount)
+	if err != nil {
+		j.runner.Members.Forget(j.name())
+		return nil, err
+	}
+	if j.run.Task == Destroy || j.set.Status.Failures > 0 {
+		err = as.Cluster.Rediscover(ctx) // kinds may have been defined since
+	} else {
+		_, _, err = as.Cluster.Resource(ctx, muster.Object{Kind: "Namespace"})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	return as, nil
 }
 
 // open opens the set: with the files of its source, or as the revision that is pinned has it.
@@ -421,6 +450,10 @@ func (j *job) track(ctx context.Context, as *clusters.Identity, out *Outcome) {
 // destroy deletes the objects of the Set.
 func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) error {
 	j.enter(Opening)
+	if why := j.lost(ctx, as); why != "" {
+		out.Orphaned = "the objects stay: " + why
+		return nil
+	}
 	opened, err := muster.Open(ctx, as.Cluster, sourceOf(j.set))
 	absent := (*muster.NoRecordError)(nil)
 	j.enter(Planning)
@@ -441,10 +474,39 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 	if errors.As(err, &absent) {
 		return j.noRecord(ctx, as, out)
 	}
-	if err == nil && out.Succeeded() && out.Result != nil && out.Result.Warning != "" {
+	if err != nil || !out.Succeeded() || out.Result == nil {
+		return err
+	}
+	j.removePlan(ctx, as)
+	if out.Result.Warning != "" {
 		j.forgetHistory(ctx, as, out.Result)
 	}
-	return err
+	return nil
+}
+
+// lost returns why nobody can delete the objects of the Set in another cluster any more; empty if
+// somebody may. What the user of the kubeconfig may not read counts as present.
+func (j *job) lost(ctx context.Context, as *clusters.Identity) string {
+	if as.Owner == nil {
+		return "" // the reconciler looks before it starts a run
+	}
+	server, err := kubernetes.NewForConfig(as.Owner)
+	if err != nil {
+		return ""
+	}
+	core, name := server.CoreV1(), j.set.Namespace
+	namespace, err := core.Namespaces().Get(ctx, name, metav1.GetOptions{})
+	if err == nil && namespace.DeletionTimestamp != nil {
+		return "the namespace " + name + " of the other cluster is being deleted, and the record with it"
+	}
+	if j.serviceAccount == "" {
+		return ""
+	}
+	_, err = core.ServiceAccounts(name).Get(ctx, j.serviceAccount, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "the service account " + j.serviceAccount + " of the other cluster is gone"
+	}
+	return ""
 }
 
 // recordTries is how many runs look for the kind of a record that the server does not have: about
@@ -459,7 +521,7 @@ func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome)
 			return fmt.Errorf("find the record: %w", err)
 		}
 	}
-	out.NoRecord = true
+	out.Orphaned = "there is no record, so that nothing was deleted"
 	return nil
 }
 

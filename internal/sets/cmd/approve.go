@@ -110,6 +110,9 @@ func (a setArgument) printPlan(ctx context.Context, env *cli.Env) error {
 		env.Notice("note: the plan cannot be shown in full: " + err.Error())
 	case err != nil:
 		return err
+	case a.set.Elsewhere():
+		env.Notice(fmt.Sprintf("note: the plan is in Secret %s of the cluster of the objects; only its "+
+			"summary can be shown", plan.Secret))
 	case text == "":
 		env.Notice("note: the plan is not stored in full; only its summary can be shown")
 	default:

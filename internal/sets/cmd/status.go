@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/managed"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
@@ -87,7 +88,7 @@ func (f *statusFlags) run(
 	if !f.Remote() {
 		var err error
 		if args, err = f.UseSet(ctx, env, kube, args); err != nil {
-			return err
+			return f.printElsewhere(env, err)
 		}
 	}
 	if err := f.printSet(env); err != nil {
@@ -103,6 +104,18 @@ func (f *statusFlags) run(
 		}
 	}
 	return &cli.ResultError{}
+}
+
+// printElsewhere prints a Set whose objects are in another cluster, if that is what an error says.
+// It remains an error if something is waited for.
+func (f *statusFlags) printElsewhere(env *cli.Env, err error) error {
+	if !errors.As(err, new(*managed.ElsewhereError)) || f.Until.Value != string(engine.UntilKnown) {
+		return err
+	}
+	if err := f.printSet(env); err != nil || f.output.Value == view.OutputJSON {
+		return err
+	}
+	return printLine(env, err.Error())
 }
 
 // printSet prints what the Set says about itself, if the command is about one: as a line of JSON of

@@ -19,7 +19,8 @@ import (
 
 // UseSet looks whether the first argument names a Set that the controller keeps, as set/NAME. Then
 // the flags stand for its record from now on, and the other arguments are returned. A folder with
-// this path goes first; sets.muster.dev/NAME is never one.
+// this path goes first; sets.muster.dev/NAME is never one. The error is a *managed.ElsewhereError
+// if the record is in another cluster.
 func (f *Flags) UseSet(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (rest []string, err error) {
@@ -44,6 +45,9 @@ func (f *Flags) UseSet(
 	}
 	if f.Managed, err = managed.Get(ctx, client, namespace, name); err != nil {
 		return nil, err
+	}
+	if f.Managed.Elsewhere() {
+		return nil, &managed.ElsewhereError{Set: f.Managed}
 	}
 	if record := f.Managed.Record(); record.Grammar == managed.App {
 		f.App = record.Name
