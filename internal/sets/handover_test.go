@@ -20,14 +20,6 @@ func parseObject(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// planned is an operation with a plan and nothing else.
-type planned struct {
-	Operation
-	plan *plan.Plan
-}
-
-func (p planned) Plan() *plan.Plan { return p.plan }
-
 // TestGuard: a step with a guard is decided again for an object whose content is the same, and for
 // no other. Labels and annotations count unless it is a handover.
 func TestGuard(t *testing.T) {

@@ -90,7 +90,8 @@ func parseKubeconfig(text []byte) (*rest.Config, error) {
 		return nil, err
 	}
 	config := &rest.Config{
-		Host: server.Server, BearerToken: user.Token, DisableCompression: server.DisableCompression,
+		Host: server.Server, BearerToken: user.Token,
+		DisableCompression: true, // so that the limit of answers counts what they take
 		TLSClientConfig: rest.TLSClientConfig{
 			ServerName: server.TLSServerName, CAData: server.CertificateAuthorityData,
 			CertData: user.ClientCertificateData, KeyData: user.ClientKeyData,
@@ -99,6 +100,7 @@ func parseKubeconfig(text []byte) (*rest.Config, error) {
 	if _, err := rest.TLSConfigFor(config); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
+	config.Wrap(guard)
 	return config, nil
 }
 

@@ -19,7 +19,7 @@ func meta(seconds int64, managers ...string) *metav1.PartialObjectMetadata {
 	for _, name := range managers {
 		m.ManagedFields = append(m.ManagedFields, metav1.ManagedFieldsEntry{
 			Manager: name, Operation: metav1.ManagedFieldsOperationUpdate, Time: &at,
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:replicas":{}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`),
 		})
 	}
 	return m

@@ -155,7 +155,7 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 	same := s.key == key
 	s.last, s.key, s.held = out, key, out.Held
 	s.stale = out.Task == run.Look && set.Spec.Mode != v1alpha1.ModeObserve && out.Err == nil &&
-		out.Revision != set.Status.Revision.Applied
+		(out.Absent || out.Revision != set.Status.Revision.Applied)
 	if out.Task == run.Destroy || !out.Succeeded() {
 		s.failures++
 		s.retryAt = now.Add(backoff(set, s.failures))

@@ -145,7 +145,7 @@ func (r *Reconciler) indexed(
 func recordKey(s *v1alpha1.Set) string {
 	cluster := ""
 	if s.Spec.Cluster != nil {
-		cluster = s.Spec.Cluster.KubeconfigSecretRef.Key + "/" + s.Spec.Cluster.KubeconfigSecretRef.Name
+		cluster = s.Spec.Cluster.KubeconfigSecretRef.Name
 	}
 	return cluster + " " + run.RecordOf(s).String()
 }

@@ -9,6 +9,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -58,6 +59,7 @@ type Outcome struct {
 	Result   *muster.Result
 	Drifted  []muster.Drifted
 	Fresh    bool   // objects are watched that were not before
+	Absent   bool   // nothing is deployed: there is no record
 	Orphaned string // why nothing was destroyed, and is not tried again; else empty
 	Err      error
 	Phase    Phase // in which the error was
@@ -364,10 +366,11 @@ func (j *job) look(
 	if out.Plan, err = opened.Plan(ctx, options); err != nil {
 		return err
 	}
+	j.bind(as, out.Plan)
 	out.Drifted, err = opened.Drift(ctx,
 		muster.DriftOptions{Ignore: options.Ignore, MembersOnly: true})
 	if absent := (*muster.NoRecordError)(nil); errors.As(err, &absent) {
-		err = nil // nothing was deployed yet
+		out.Absent, err = true, nil
 	}
 	if err == nil {
 		j.track(ctx, as, out)
@@ -398,6 +401,14 @@ func (j *job) deploy(
 	return err
 }
 
+// bind makes the digest of a plan that of one for its cluster, if that is another one: an approval
+// does not count for still another.
+func (j *job) bind(as *clusters.Identity, p *muster.Plan) {
+	if j.set.Spec.Cluster != nil {
+		p.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(p.Digest+" "+as.Config.Host)))
+	}
+}
+
 // waitingError ends an apply whose plan waits for its approval.
 type waitingError struct{}
 
@@ -407,6 +418,7 @@ func (*waitingError) Error() string { return "the plan waits for its approval" }
 func (j *job) check(
 	ctx context.Context, as *clusters.Identity, p *muster.Plan, out *Outcome,
 ) error {
+	j.bind(as, p)
 	if j.unapproved(p) {
 		return cmp.Or[error](j.writePlan(ctx, as, p), &waitingError{})
 	}
