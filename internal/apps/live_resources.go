@@ -167,15 +167,35 @@ func (d *Deployment) readAdoptable(
 		}
 		return line != ""
 	}
+	for _, r := range d.selected {
+		if live := known[object.RefOf(r.Unstructured)]; live != nil {
+			refuse(r.Unstructured, live)
+		}
+	}
+	found, inputs, err := d.readOthers(ctx, labelled)
+	if err != nil {
+		return nil, err
+	}
+	adopted := slices.DeleteFunc(found, func(live liveObject) bool {
+		return refuse(inputs[object.RefOf(live)], live)
+	})
+	return adopted, ownershipError(refused)
+}
+
+// readOthers returns the live objects of selected inputs that are not among some objects, in the
+// order of the inputs, and the inputs.
+func (d *Deployment) readOthers(
+	ctx context.Context, objects []liveObject,
+) (found []liveObject, inputs map[object.Ref]liveObject, err error) {
+	known := object.NewSet()
+	for _, obj := range objects {
+		known.Insert(object.RefOf(obj))
+	}
 	var targets []cluster.Target
-	inputs := map[object.Ref]liveObject{}
+	inputs = map[object.Ref]liveObject{}
 	for _, r := range d.selected {
 		ref := object.RefOf(r.Unstructured)
-		if live := known[ref]; live != nil {
-			refuse(r.Unstructured, live)
-			continue
-		}
-		if ref.Name == "" || inputs[ref] != nil {
+		if ref.Name == "" || known.Has(ref) || inputs[ref] != nil {
 			continue
 		}
 		inputs[ref] = r.Unstructured
@@ -185,16 +205,14 @@ func (d *Deployment) readAdoptable(
 	}
 	snapshot, err := d.Cluster.Read(ctx, targets)
 	if err != nil {
-		return nil, readError(err, inputs)
+		return nil, nil, readError(err, inputs)
 	}
-	var adopted []liveObject
 	for _, target := range targets {
-		obj := snapshot.Objects[target.Ref]
-		if obj != nil && !refuse(inputs[target.Ref], obj) {
-			adopted = append(adopted, obj)
+		if obj := snapshot.Objects[target.Ref]; obj != nil {
+			found = append(found, obj)
 		}
 	}
-	return adopted, ownershipError(refused)
+	return found, inputs, nil
 }
 
 // readUnlabelled returns the live objects of selected inputs that this app has applied, and whose
@@ -205,32 +223,8 @@ func (d *Deployment) readUnlabelled(
 	if d.app.IsNew {
 		return nil, nil
 	}
-	known := object.NewSet()
-	for _, obj := range labelled {
-		known.Insert(object.RefOf(obj))
-	}
-	var targets []cluster.Target
-	inputs := map[object.Ref]liveObject{}
-	for _, r := range d.selected {
-		ref := object.RefOf(r.Unstructured)
-		if ref.Name == "" || known.Has(ref) {
-			continue
-		}
-		inputs[ref] = r.Unstructured
-		targets = append(targets, cluster.Target{
-			Ref: ref, Version: r.GroupVersionKind().Version, ManagedFields: d.needsManagedFields(),
-		})
-	}
-	snapshot, err := d.Cluster.Read(ctx, targets)
-	if err != nil {
-		return nil, readError(err, inputs)
-	}
-	for _, target := range targets {
-		if obj := snapshot.Objects[target.Ref]; obj != nil && d.hasApplied(obj) {
-			unlabelled = append(unlabelled, obj)
-		}
-	}
-	return unlabelled, nil
+	found, _, err := d.readOthers(ctx, labelled)
+	return slices.DeleteFunc(found, func(live liveObject) bool { return !d.hasApplied(live) }), err
 }
 
 // hasApplied reports whether a live object without the label of any app was applied by this one.

@@ -196,3 +196,20 @@ func (d *dead) has(pid int) bool {
 	defer d.mutex.Unlock()
 	return slices.Contains(d.pids, pid)
 }
+
+// recordedBy returns the objects in the record of a Set, sorted. The folder has a kubeconfig.
+func recordedBy(
+	t *testing.T, c dynamic.Interface, dir, namespace, name string, app bool,
+) (keys []string) {
+	t.Helper()
+	if app {
+		keys = inspected(t, dir, filepath.Join(dir, "kubeconfig"), name)
+	} else {
+		group, err := c.Resource(watched["ResourceGroup"]).Namespace(namespace).
+			Get(t.Context(), name, metav1.GetOptions{})
+		check(t, err)
+		keys = membersOf(t, group)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -331,24 +331,10 @@ func (k *killRound) checkSet(name string) {
 		}
 	}
 	slices.Sort(want)
-	if recorded := k.recorded(name); !slices.Equal(recorded, want) {
+	recorded := recordedBy(k.t, k.cluster, k.dir, k.namespace, name, k.isApp(name))
+	if !slices.Equal(recorded, want) {
 		k.t.Errorf("the record of %s has %s, want %s", name, recorded, want)
 	}
-}
-
-// recorded returns the objects in the record of a Set, sorted.
-func (k *killRound) recorded(name string) (keys []string) {
-	k.t.Helper()
-	if k.isApp(name) {
-		keys = inspected(k.t, k.dir, k.path("kubeconfig"), name)
-	} else {
-		group, err := k.cluster.Resource(watched["ResourceGroup"]).Namespace(k.namespace).
-			Get(k.t.Context(), name, metav1.GetOptions{})
-		check(k.t, err)
-		keys = membersOf(k.t, group)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // checkSeen checks what the watches have seen: each object was written once in each edition, and in

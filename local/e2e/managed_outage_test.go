@@ -42,6 +42,7 @@ func TestControllerOutage(t *testing.T) {
 	for _, g := range groups {
 		g.await("is in the middle of its rollout", g.isMidway)
 		g.before = g.versions()
+		g.noteLeaders()
 	}
 	check(t, kill("kube-apiserver"))
 	time.Sleep(down)
@@ -73,6 +74,7 @@ type outageGroup struct {
 	namespace string
 	elects    bool
 	replicas  []*replica
+	led       map[*replica]bool // before the outage
 	before    map[string]string // versions of the ConfigMaps before the outage, by name
 }
 
@@ -193,13 +195,29 @@ func (g *outageGroup) configMaps() dynamic.ResourceInterface {
 	return g.cluster.Resource(watched["ConfigMap"]).Namespace(g.namespace)
 }
 
-// checkReplicas checks that controllers that elect a leader have ended, and that the other one has
-// not.
+// noteLeaders notes which replicas lead: after the outage another one may.
+func (g *outageGroup) noteLeaders() {
+	g.t.Helper()
+	g.led = map[*replica]bool{}
+	for _, r := range g.replicas {
+		g.led[r] = g.elects && r.leads()
+	}
+	if leaders := slices.Collect(maps.Values(g.led)); g.elects != slices.Contains(leaders, true) {
+		g.t.Errorf("a leader is elected: %t, and leads: %v", g.elects, leaders)
+	}
+}
+
+// checkReplicas checks that the leader ends, since it could not renew its Lease, and that the other
+// replicas have not ended.
 func (g *outageGroup) checkReplicas() {
 	g.t.Helper()
 	for i, r := range g.replicas {
-		if leader := g.elects && r.leads(); r.runs() == leader {
-			g.t.Errorf("controller %d, which leads: %t, runs: %t", i, leader, r.runs())
+		if g.led[r] {
+			until(g.t, fmt.Sprintf("controller %d, which led, ends", i), func() (bool, string) {
+				return !r.runs(), ""
+			})
+		} else if !r.runs() {
+			g.t.Errorf("controller %d, which did not lead, has ended", i)
 		}
 	}
 }
@@ -265,25 +283,11 @@ func (g *outageGroup) checkWrites() {
 			want = append(want, "ConfigMap/"+name+"-late-0", "ConfigMap/"+name+"-late-1",
 				"Deployment/"+name)
 		}
-		if recorded := g.recorded(name); !slices.Equal(recorded, want) {
+		recorded := recordedBy(g.t, g.cluster, g.dir, g.namespace, name, strings.HasSuffix(name, "app"))
+		if !slices.Equal(recorded, want) {
 			g.t.Errorf("the record of %s has %s, want %s", name, recorded, want)
 		}
 	}
-}
-
-// recorded returns the objects in the record of a Set, sorted.
-func (g *outageGroup) recorded(name string) (keys []string) {
-	g.t.Helper()
-	if strings.HasSuffix(name, "app") {
-		keys = inspected(g.t, g.dir, filepath.Join(g.dir, "kubeconfig"), name)
-	} else {
-		group, err := g.cluster.Resource(watched["ResourceGroup"]).Namespace(g.namespace).
-			Get(g.t.Context(), name, metav1.GetOptions{})
-		check(g.t, err)
-		keys = membersOf(g.t, group)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // delete deletes the Sets, and checks that nothing is left of them.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -78,7 +79,7 @@ func (w *Watcher) Track(
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.forget(set, t.places)
+	w.forget(set, func(p place) bool { return t.places[p] != nil })
 	w.sets[set] = t
 	for p, names := range t.places {
 		s := w.sources[p]
@@ -96,14 +97,24 @@ func (w *Watcher) Track(
 func (w *Watcher) Forget(set types.NamespacedName) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.forget(set, nil)
+	w.forget(set, func(place) bool { return false })
 	delete(w.sets, set)
 }
 
-// forget ends the watches of a Set except at some places.
-func (w *Watcher) forget(set types.NamespacedName, except map[place][]string) {
+// ForgetOthers ends the watches of a Set that are not those of an identity: the kubeconfig of its
+// cluster is another one now.
+func (w *Watcher) ForgetOthers(set types.NamespacedName, as *clusters.Identity) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	places := w.sets[set].places
+	w.forget(set, func(p place) bool { return p.identity == as.Key })
+	maps.DeleteFunc(places, func(p place, _ []string) bool { return p.identity != as.Key })
+}
+
+// forget ends the watches of a Set except at the places that stay.
+func (w *Watcher) forget(set types.NamespacedName, stays func(place) bool) {
 	for p := range w.sets[set].places {
-		if _, stays := except[p]; stays {
+		if stays(p) {
 			continue
 		}
 		if s := w.sources[p]; s != nil && s.untrack(set) {

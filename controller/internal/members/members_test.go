@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/muster-deploy/muster/controller/internal/clusters"
 )
 
 // meta returns the metadata of an object whose fields some managers wrote at a time.
@@ -133,4 +135,29 @@ func TestTwoSets(t *testing.T) {
 	s.untrack(second)
 	_ = s.Update(meta(4, "muster"))
 	expect("an object of both, when one is gone", "first")
+}
+
+// With another kubeconfig the watches of the one before end.
+func TestForgetOthers(t *testing.T) {
+	set := types.NamespacedName{Namespace: "shop", Name: "shop"}
+	client, err := metadata.NewForConfig(&rest.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := New(func(types.NamespacedName, bool) {})
+	before, now := place{identity: "before"}, place{identity: "now"}
+	places := map[place][]string{before: {"web"}, now: {"web"}}
+	w.sets[set] = tracked{places: places}
+	for p, names := range places {
+		w.sources[p] = newSource(p, client, w.changed)
+		w.sources[p].track(set, names)
+	}
+	ended := w.sources[before]
+	w.ForgetOthers(set, &clusters.Identity{Key: "now"})
+	if w.sources[before] != nil || ended.ctx.Err() == nil || len(w.sets[set].places) != 1 {
+		t.Error("the watch of the kubeconfig before continues")
+	}
+	if w.sources[now] == nil || w.sources[now].ctx.Err() != nil {
+		t.Error("the watch of the present kubeconfig has ended")
+	}
 }

@@ -136,6 +136,13 @@ func comparison(set *v1alpha1.Set) run.Task {
 	return run.Deploy
 }
 
+// stale reports whether a comparison has found that the cluster does not have what the source has:
+// another revision, or nothing.
+func stale(set *v1alpha1.Set, out *run.Outcome) bool {
+	return out.Task == run.Look && set.Spec.Mode != v1alpha1.ModeObserve && out.Err == nil &&
+		(out.Absent || out.Revision != set.Status.Revision.Applied)
+}
+
 // settle takes over the outcome of a run that has ended.
 func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 	out, key := s.run.Outcome(), s.run.Key
@@ -154,8 +161,7 @@ func (s *state) settle(set *v1alpha1.Set, now time.Time) {
 	}
 	same := s.key == key
 	s.last, s.key, s.held = out, key, out.Held
-	s.stale = out.Task == run.Look && set.Spec.Mode != v1alpha1.ModeObserve && out.Err == nil &&
-		(out.Absent || out.Revision != set.Status.Revision.Applied)
+	s.stale = stale(set, out)
 	if out.Task == run.Destroy || !out.Succeeded() {
 		s.failures++
 		s.retryAt = now.Add(backoff(set, s.failures))

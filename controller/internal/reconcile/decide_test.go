@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -228,5 +229,28 @@ func TestIdle(t *testing.T) {
 	s.touch(now, false)
 	if got := s.notUntil.Sub(now); got != settleTime {
 		t.Errorf("a write of something else: in %v, want %v", got, settleTime)
+	}
+}
+
+func TestStale(t *testing.T) {
+	broken := errors.New("broken")
+	for _, test := range []struct {
+		name string
+		mode v1alpha1.Mode
+		out  run.Outcome
+		want bool
+	}{
+		{"as applied", "", run.Outcome{Task: run.Look, Revision: "1"}, false},
+		{"another revision", "", run.Outcome{Task: run.Look, Revision: "2"}, true},
+		{"another cluster", "", run.Outcome{Task: run.Look, Revision: "1", Absent: true}, true},
+		{"not compared", "", run.Outcome{Task: run.Look, Revision: "2", Err: broken}, false},
+		{"deployed", "", run.Outcome{Task: run.Deploy, Revision: "2"}, false},
+		{"observed", v1alpha1.ModeObserve, run.Outcome{Task: run.Look, Revision: "2"}, false},
+	} {
+		set := &v1alpha1.Set{Spec: v1alpha1.SetSpec{Mode: test.mode}}
+		set.Status.Revision.Applied = "1"
+		if got := stale(set, &test.out); got != test.want {
+			t.Errorf("%s: got %v", test.name, got)
+		}
 	}
 }

@@ -29,8 +29,13 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 		r.forget(name)
 		return ctrl.Result{}, nil
 	}
+	cluster, err := r.kubeconfigState(ctx, set)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	key := keyOf(set, cluster)
 	if s.running() {
-		if s.run.Task != run.Destroy || s.run.Key != keyOf(set, "") || r.orphans(ctx, set) != "" {
+		if s.run.Task != run.Destroy || s.run.Key != key || r.orphans(ctx, set) != "" {
 			s.run.Supersede()
 		}
 		return ctrl.Result{RequeueAfter: orphanLook}, nil // or the end of the run
@@ -42,11 +47,11 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 	if why := r.orphans(ctx, set); why != "" {
 		return ctrl.Result{}, r.release(ctx, set, "Orphaned", "the objects stay: "+why)
 	}
-	same := s.last != nil && s.last.Task == run.Destroy && s.key == keyOf(set, "")
+	same := s.last != nil && s.last.Task == run.Destroy && s.key == key
 	if wait := time.Until(s.retryAt); same && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	err := r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
+	err = r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
 		c := conditions{set, status}
 		c.is(v1alpha1.ConditionReconciling, true, "Deleting", "the objects are deleted")
 		c.is(v1alpha1.ConditionReady, false, "Deleting", "the Set is being deleted")
@@ -55,7 +60,7 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	s.run = r.Runner.Start(r.base, set, run.Destroy, keyOf(set, ""), r.serviceAccount(set), 0)
+	s.run = r.Runner.Start(r.base, set, run.Destroy, key, r.serviceAccount(set), 0)
 	return ctrl.Result{}, nil
 }
 
@@ -89,10 +94,12 @@ func (r *Reconciler) destroyed(
 		}
 		return true, r.release(ctx, set, "Deleted", text)
 	}
+	if err := r.writeOutcome(ctx, set, s, out); err != nil {
+		return false, err
+	}
 	r.announce(set, out, true)
-	err = r.writeOutcome(ctx, set, s, out)
 	r.settle(s, set)
-	return false, err
+	return false, nil
 }
 
 // staying returns what a run does not delete: what others have taken over, or have written into the

@@ -271,11 +271,11 @@ func (r *Reconciler) BeforeWrite(ctx context.Context, name types.NamespacedName)
 // settled takes over the outcome of a run, and writes it to the status.
 func (r *Reconciler) settled(ctx context.Context, set *v1alpha1.Set, s *state) error {
 	out, key := s.run.Outcome(), s.run.Key
-	// What an older spec has led to says nothing about the present one, whose run begins next.
 	if out.Overtaken() {
 		r.Recorder.Eventf(set, nil, corev1.EventTypeWarning, "Drifted", string(out.Task), "%s",
 			run.ErrOvertaken.Error())
 	}
+	// What an older spec has led to says nothing about the present one, whose run begins next.
 	if !out.Superseded() && s.run.Generation == set.Generation {
 		if err := r.writeOutcome(ctx, set, s, out); err != nil {
 			return err

@@ -48,12 +48,21 @@ func (r *Reconciler) sourceState(
 		version, err = r.versions(ctx, set.Namespace, "ConfigMap", refs)
 		text += " rules " + version
 	}
-	if other := set.Spec.Cluster; err == nil && other != nil {
-		refs, version := []v1alpha1.LocalReference{{Name: other.KubeconfigSecretRef.Name}}, ""
-		version, err = r.versions(ctx, set.Namespace, "Secret", refs)
+	if err == nil && set.Spec.Cluster != nil {
+		version := ""
+		version, err = r.kubeconfigState(ctx, set)
 		text += " cluster " + version
 	}
 	return text, after, err
+}
+
+// kubeconfigState returns a text that changes with the kubeconfig of a Set; empty if it has none.
+func (r *Reconciler) kubeconfigState(ctx context.Context, set *v1alpha1.Set) (string, error) {
+	if set.Spec.Cluster == nil {
+		return "", nil
+	}
+	refs := []v1alpha1.LocalReference{{Name: set.Spec.Cluster.KubeconfigSecretRef.Name}}
+	return r.versions(ctx, set.Namespace, "Secret", refs)
 }
 
 // manifestsState returns a text that changes with the source of a Set, from what is cached, and

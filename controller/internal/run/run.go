@@ -16,11 +16,7 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/muster-deploy/muster"
 
@@ -306,6 +302,7 @@ func (j *job) connect(ctx context.Context) (*clusters.Identity, error) {
 		j.runner.Members.Forget(j.name())
 		return nil, err
 	}
+	j.runner.Members.ForgetOthers(j.name(), as)
 	if j.run.Task == Destroy || j.set.Status.Failures > 0 {
 		err = as.Cluster.Rediscover(ctx) // kinds may have been defined since
 	} else {
@@ -457,101 +454,6 @@ func (j *job) track(ctx context.Context, as *clusters.Identity, out *Outcome) {
 	}
 	// Without a watch the objects are compared at every interval all the same.
 	out.Fresh, _ = j.runner.Members.Track(ctx, j.name(), as, objects)
-}
-
-// destroy deletes the objects of the Set.
-func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) error {
-	j.enter(Opening)
-	if why := j.lost(ctx, as); why != "" {
-		out.Orphaned = "the objects stay: " + why
-		return nil
-	}
-	opened, err := muster.Open(ctx, as.Cluster, sourceOf(j.set))
-	absent := (*muster.NoRecordError)(nil)
-	j.enter(Planning)
-	if errors.As(err, &absent) {
-		return j.noRecord(ctx, as, out)
-	}
-	if err != nil {
-		return err
-	}
-	out.Result, err = opened.Destroy(ctx, muster.DestroyOptions{
-		AllowDelete: j.set.Spec.Prune.AllowDelete, Timeout: durationOf(j.set.Spec.Wait.Timeout),
-		Holder: j.holder(), Check: func(p *muster.Plan) error {
-			out.Plan = p
-			j.write(p)
-			return nil
-		},
-	}, j.hear(nil))
-	if errors.As(err, &absent) {
-		return j.noRecord(ctx, as, out)
-	}
-	if err != nil || !out.Succeeded() || out.Result == nil {
-		return err
-	}
-	j.removePlan(ctx, as)
-	if out.Result.Warning != "" {
-		j.forgetHistory(ctx, as, out.Result)
-	}
-	return nil
-}
-
-// lost returns why nobody can delete the objects of the Set in another cluster any more; empty if
-// somebody may. What the user of the kubeconfig may not read counts as present.
-func (j *job) lost(ctx context.Context, as *clusters.Identity) string {
-	if as.Owner == nil {
-		return "" // the reconciler looks before it starts a run
-	}
-	server, err := kubernetes.NewForConfig(as.Owner)
-	if err != nil {
-		return ""
-	}
-	core, name := server.CoreV1(), j.set.Namespace
-	namespace, err := core.Namespaces().Get(ctx, name, metav1.GetOptions{})
-	if err == nil && namespace.DeletionTimestamp != nil {
-		return "the namespace " + name + " of the other cluster is being deleted, and the record with it"
-	}
-	if j.serviceAccount == "" {
-		return ""
-	}
-	_, err = core.ServiceAccounts(name).Get(ctx, j.serviceAccount, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return "the service account " + j.serviceAccount + " of the other cluster is gone"
-	}
-	return ""
-}
-
-// recordTries is how many runs look for the kind of a record that the server does not have: about
-// five minutes. A server that was started again serves definitions a moment later than the rest.
-const recordTries = 6
-
-// noRecord notes that the Set has no record, unless the server does not have its kind at the
-// moment.
-func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome) error {
-	if j.set.Status.Failures < recordTries {
-		if _, _, err := as.Cluster.Resource(ctx, RecordOf(j.set)); err != nil {
-			return fmt.Errorf("find the record: %w", err)
-		}
-	}
-	out.Orphaned = "there is no record, so that nothing was deleted"
-	return nil
-}
-
-// forgetTime is how long it is tried to delete the history of a set that was destroyed.
-const forgetTime = time.Minute
-
-// forgetHistory deletes the history that a destroyed set has left, and then the warning about it.
-// The set has no record any more, so that nobody else would find the history.
-func (j *job) forgetHistory(ctx context.Context, as *clusters.Identity, result *muster.Result) {
-	ctx, cancel := context.WithTimeout(ctx, forgetTime)
-	defer cancel()
-	err := wait.PollUntilContextCancel(ctx, time.Second, false,
-		func(ctx context.Context) (bool, error) {
-			return muster.ForgetHistory(ctx, as.Cluster, sourceOf(j.set)) == nil, nil
-		})
-	if err == nil {
-		result.Warning = ""
-	}
 }
 
 // holder returns how the run is called by those who wait for its lock. The lock of a process that

@@ -1,0 +1,44 @@
+package run
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/muster-deploy/muster"
+
+	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/clusters"
+)
+
+// A server that does not have the kind of the record may be starting: the objects of a Set are
+// not orphaned at once.
+func TestNoRecord(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		kind := map[string]string{"/api": "APIVersions", "/apis": "APIGroupList"}[r.URL.Path]
+		if kind == "" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_, _ = w.Write([]byte(`{"kind": "` + kind + `"}`)) // the client may have left
+	}))
+	defer server.Close()
+	cluster, err := muster.Connect(&rest.Config{Host: server.URL}, muster.ConnectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := &clusters.Identity{Cluster: cluster}
+	set := &v1alpha1.Set{}
+	set.Namespace, set.Name = "shop", "shop"
+	j, out := &job{set: set}, &Outcome{}
+	if err := j.noRecord(t.Context(), as, out); err == nil || out.Orphaned != "" {
+		t.Errorf("at once: error %v, orphaned %q", err, out.Orphaned)
+	}
+	set.Status.Failures = recordTries
+	if err := j.noRecord(t.Context(), as, out); err != nil || out.Orphaned == "" {
+		t.Errorf("after some time: error %v, orphaned %q", err, out.Orphaned)
+	}
+}
