@@ -87,7 +87,7 @@ func (r *Reconciler) destroyed(
 	if out.Succeeded() || onlyLeft(out, stays) {
 		text := "the objects are deleted"
 		if len(stays) > 0 {
-			text = fmt.Sprintf("%d objects stay, first %s", len(stays), stays[0])
+			text = fmt.Sprintf("objects that stay: %d, first %s", len(stays), stays[0])
 		}
 		if out.Result != nil && out.Result.Warning != "" {
 			text += "; " + out.Result.Warning

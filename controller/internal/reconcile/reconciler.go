@@ -301,9 +301,9 @@ func (r *Reconciler) announce(set *v1alpha1.Set, out *run.Outcome, news bool) {
 		reason, text = "WaitingForWindow", heldText(out)
 	case len(out.Drifted) > 0:
 		kind, reason, text = corev1.EventTypeWarning, "Drifted",
-			fmt.Sprintf("%d objects differ, first %s", len(out.Drifted), out.Drifted[0].Object)
+			fmt.Sprintf("objects that differ: %d, first %s", len(out.Drifted), out.Drifted[0].Object)
 	case out.Result != nil && out.Result.Written > 0 && !news:
-		reason, text = "Corrected", fmt.Sprintf("%d objects were put back", out.Result.Written)
+		reason, text = "Corrected", fmt.Sprintf("objects put back: %d", out.Result.Written)
 	case out.Result != nil && news:
 		reason, text = "Applied", fmt.Sprintf("%s: %s", out.Revision, out.Plan.Summary())
 	default:

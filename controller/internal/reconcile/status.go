@@ -127,7 +127,8 @@ func (r *Reconciler) writeProgress(ctx context.Context, set *v1alpha1.Set, s *st
 		c, first := conditions{set, status}, progress.Causes[0]
 		text := first.Object.String() + ": " + first.Message
 		c.is(v1alpha1.ConditionReconciling, true, "Waiting", text)
-		if ready := readyOf(set); ready != nil && ready.Status == metav1.ConditionTrue {
+		// Why the last run failed is of more interest than that this one waits.
+		if ready := readyOf(set); ready == nil || ready.Status != metav1.ConditionFalse {
 			c.unknown(v1alpha1.ConditionReady, "Waiting", text)
 		}
 	})
