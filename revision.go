@@ -48,17 +48,21 @@ func OpenRevision(ctx context.Context, c *Cluster, s Source, number int) (*Set, 
 }
 
 // ForgetHistory deletes the history of a set that has no record any more, as Destroy does unless
-// its result has a warning. It does nothing if there is a record. The source names the set; it has
-// no files.
+// its result has a warning. It does nothing if there is a record, or if the set was renamed. The
+// source names the set; it has no files.
 func ForgetHistory(ctx context.Context, c *Cluster, s Source) error {
 	s.Files = nil
-	absent := (*NoRecordError)(nil)
-	if _, err := Open(ctx, c, s); !errors.As(err, &absent) {
+	set, err := Open(ctx, c, s)
+	if err == nil {
+		_, err = set.Mark(ctx)
+	}
+	absent, renamed := (*NoRecordError)(nil), (*sets.RenamedError)(nil)
+	if !errors.As(err, &absent) {
 		return err
 	}
-	store, err := sets.FindHistory(ctx, c.client, s.request())
-	if err = missing(err); errors.As(err, &absent) {
-		return nil // nor is there a history
+	_, store, err := sets.OpenRevisions(ctx, c.client, s.request())
+	if err = missing(err); errors.As(err, &absent) || errors.As(err, &renamed) {
+		return nil // this set has no history
 	}
 	if err != nil {
 		return err

@@ -96,7 +96,9 @@ func (a *Adopted) Undo(ctx context.Context) (others []object.Ref, err error) {
 		return nil, fmt.Errorf("delete the record: %w; run the same command again", err)
 	}
 	if found.ID != "" {
-		s := history.Store{Cluster: a.cluster, Set: found, Manager: HistoryManager}
+		s := history.Store{
+			Cluster: a.cluster, Set: found, Exists: existence(a.cluster, found.Namespace),
+		}
 		if err := s.DeleteAll(ctx); err != nil {
 			return nil, fmt.Errorf("delete the history: %w; run the same command again", err)
 		}

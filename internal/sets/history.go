@@ -37,7 +37,7 @@ func OpenHistory(ctx context.Context, c Cluster, set Set) (*history.Store, error
 	if err != nil {
 		return nil, err
 	}
-	s := &history.Store{Cluster: c, Set: found}
+	s := &history.Store{Cluster: c, Set: found, Exists: existence(c, found.Namespace)}
 	if found.ID == "" {
 		err = resolve(ctx, c, s, set.Title())
 	}
@@ -62,14 +62,13 @@ func FindHistory(ctx context.Context, c Cluster, r Request) (*history.Store, err
 		inventory.ResourceGroupKind.GroupKind(), {Kind: "ConfigMap"},
 	} {
 		record := object.Ref{Group: kind.Group, Kind: kind.Kind, Name: r.Record}
-		s := &history.Store{Cluster: c, Set: history.Set{
+		s := &history.Store{Cluster: c, Exists: existence(c, r.Namespace), Set: history.Set{
 			Namespace: r.Namespace, Name: r.Record, Record: record.Short(),
 		}}
-		err := resolve(ctx, c, s, fmt.Sprintf("package %q", r.Record))
-		if errors.As(err, new(*RenamedError)) {
+		if err := resolve(ctx, c, s, fmt.Sprintf("package %q", r.Record)); err != nil {
 			return nil, err
 		}
-		if err == nil && s.Set.ID != "" {
+		if s.Set.ID != "" {
 			return s, nil
 		}
 	}
@@ -87,6 +86,15 @@ func resolve(ctx context.Context, c Cluster, s *history.Store, title string) err
 		return &RenamedError{title, s.Set.Namespace, *now}
 	}
 	return nil
+}
+
+// existence returns a function that reports whether a record has an ID. It looks in all namespaces,
+// or in one if the user may not list the others.
+func existence(c Cluster, namespace string) func(context.Context, string) (bool, error) {
+	return func(ctx context.Context, id string) (bool, error) {
+		now, err := recordOf(ctx, c, namespace, id)
+		return now != nil, err
+	}
 }
 
 // recordOf returns the set whose record has an ID; nil if there is none. It looks in all

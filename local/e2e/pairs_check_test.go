@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -197,6 +198,38 @@ func (r *round) checkVersion(version int) {
 // checkHistory checks that all revisions can be read.
 func (r *round) checkHistory() {
 	r.t.Helper()
+	revisions := r.revisions()
+	if len(revisions) > 0 {
+		r.inspect("history show", strconv.Itoa(revisions[0].Number))
+	} else if r.managed {
+		r.t.Error("the Set is ready, and has no history")
+	} // else nothing was ever changed, or it was killed before the revision was written
+}
+
+// revision is a revision as the history prints it.
+type revision struct {
+	Number, Restores int
+	Outcome, Error   string
+}
+
+// revisions returns the revisions of the set, the newest first. All of them can be read.
+func (r *round) revisions() []revision {
+	r.t.Helper()
+	e := r.inspect("history", "-o", "json")
+	var list struct{ Items []revision }
+	check(r.t, json.Unmarshal(e.stdout.Bytes(), &list))
+	for _, found := range list.Items {
+		if found.Error != "" {
+			r.t.Errorf("revision %d: %s", found.Number, found.Error)
+		}
+	}
+	return list.Items
+}
+
+// inspect runs a command that reads the history of the set. The log gets its output only if it
+// fails, since there are many.
+func (r *round) inspect(command string, flags ...string) *execution {
+	r.t.Helper()
 	source := []string{"v0"}
 	switch {
 	case r.managed:
@@ -204,35 +237,12 @@ func (r *round) checkHistory() {
 	case r.app:
 		source = []string{"-a", set}
 	}
-	e := r.execute(r.t.Context(), slices.Concat([]string{"muster", "history"}, source,
-		[]string{"-o", "json"}), r.path("kubeconfig"))
-	if r.finish(e); e.code != 0 {
-		r.t.Errorf("%s ends with exit code %d", e, e.code)
-		return
+	args := slices.Concat([]string{"muster"}, strings.Fields(command), source, flags)
+	e := r.execute(r.t.Context(), args, r.path("kubeconfig"))
+	if <-e.done; e.code != 0 {
+		r.t.Fatalf("%s ends with exit code %d\n%s[stderr]\n%s", e, e.code, &e.stdout, &e.stderr)
 	}
-	var revisions struct {
-		Items []struct {
-			Number int
-			Error  string
-		}
-	}
-	check(r.t, json.Unmarshal(e.stdout.Bytes(), &revisions))
-	if len(revisions.Items) == 0 {
-		if r.managed {
-			r.t.Error("the Set is ready, and has no history")
-		}
-		return // nothing was ever changed, or it was killed before the revision was written
-	}
-	for _, revision := range revisions.Items {
-		if revision.Error != "" {
-			r.t.Errorf("revision %d: %s", revision.Number, revision.Error)
-		}
-	}
-	e = r.execute(r.t.Context(), slices.Concat([]string{"muster", "history", "show"}, source,
-		[]string{strconv.Itoa(revisions.Items[0].Number)}), r.path("kubeconfig"))
-	if r.finish(e); e.code != 0 {
-		r.t.Errorf("%s ends with exit code %d", e, e.code)
-	}
+	return e
 }
 
 // recorded returns the keys of the objects in the record: the members of a package, and what

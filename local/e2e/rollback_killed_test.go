@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -174,41 +173,6 @@ func writesHead(request *http.Request) bool {
 	data, err := io.ReadAll(request.Body)
 	request.Body = io.NopCloser(bytes.NewReader(data))
 	return err == nil && bytes.Contains(data, []byte("muster.dev/revision-meta"))
-}
-
-// revision is a revision as the history prints it.
-type revision struct {
-	Number, Restores int
-	Outcome, Error   string
-}
-
-// revisions returns the revisions of the set, the newest first. All of them can be read.
-func (r *rollbackRound) revisions() []revision {
-	r.t.Helper()
-	e := r.inspect("history", "-o", "json")
-	var list struct{ Items []revision }
-	check(r.t, json.Unmarshal(e.stdout.Bytes(), &list))
-	for _, found := range list.Items {
-		if found.Error != "" {
-			r.t.Errorf("revision %d: %s", found.Number, found.Error)
-		}
-	}
-	return list.Items
-}
-
-// inspect runs a command that reads the history of the set.
-func (r *rollbackRound) inspect(command string, flags ...string) *execution {
-	r.t.Helper()
-	source := []string{"v0"}
-	if r.app {
-		source = []string{"-a", set}
-	}
-	args := slices.Concat([]string{"muster"}, strings.Fields(command), source, flags)
-	e := r.execute(r.t.Context(), args, r.path("kubeconfig"))
-	if r.finish(e); e.code != 0 {
-		r.t.Errorf("%s ends with exit code %d", e, e.code)
-	}
-	return e
 }
 
 // lastGood returns the newest revision whose run succeeded.

@@ -46,8 +46,8 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 		return err
 	}
 	j.removePlan(ctx, as)
-	if out.Result.Warning != "" {
-		j.forgetHistory(ctx, as, out.Result)
+	if out.Result.Warning != "" && j.forgetHistory(ctx, as) == nil {
+		out.Result.Warning = ""
 	}
 	return nil
 }
@@ -90,22 +90,24 @@ func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome)
 		}
 	}
 	out.Orphaned = "there is no record, so that nothing was deleted"
+	if err := j.forgetHistory(ctx, as); err != nil { // of a run that was killed, or broken off
+		out.Orphaned += fmt.Sprintf("; its history may stay: %v", err)
+	}
 	return nil
 }
 
 // forgetTime is how long it is tried to delete the history of a set that was destroyed.
 const forgetTime = time.Minute
 
-// forgetHistory deletes the history that a destroyed set has left, and then the warning about it.
-// The set has no record any more, so that nobody else would find the history.
-func (j *job) forgetHistory(ctx context.Context, as *clusters.Identity, result *muster.Result) {
+// forgetHistory deletes the history of a set that has no record any more, so that nobody else would
+// find it.
+func (j *job) forgetHistory(ctx context.Context, as *clusters.Identity) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, forgetTime)
 	defer cancel()
-	err := wait.PollUntilContextCancel(ctx, time.Second, false,
+	_ = wait.PollUntilContextCancel(ctx, time.Second, true, // err says more
 		func(ctx context.Context) (bool, error) {
-			return muster.ForgetHistory(ctx, as.Cluster, sourceOf(j.set)) == nil, nil
+			err = muster.ForgetHistory(ctx, as.Cluster, sourceOf(j.set))
+			return err == nil || apierrors.IsForbidden(err), nil
 		})
-	if err == nil {
-		result.Warning = ""
-	}
+	return err
 }

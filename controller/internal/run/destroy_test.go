@@ -3,6 +3,7 @@ package run
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -13,17 +14,28 @@ import (
 	"github.com/muster-deploy/muster/controller/internal/clusters"
 )
 
+// answers are what a server says at some paths that has nothing but Secrets.
+var answers = map[string]string{
+	"/api":  `{"kind": "APIVersions", "versions": ["v1"]}`,
+	"/apis": `{"kind": "APIGroupList"}`,
+	"/api/v1": `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [
+		{"name": "secrets", "kind": "Secret", "namespaced": true, "verbs": ["list"]}]}`,
+}
+
 // A server that does not have the kind of the record may be starting: the objects of a Set are
 // not orphaned at once.
 func TestNoRecord(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		kind := map[string]string{"/api": "APIVersions", "/apis": "APIGroupList"}[r.URL.Path]
-		if kind == "" {
-			w.WriteHeader(http.StatusNotFound)
-			return
+		answer, status := answers[r.URL.Path], http.StatusOK
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/secrets"):
+			status = http.StatusForbidden
+		case answer == "":
+			status = http.StatusNotFound
 		}
-		_, _ = w.Write([]byte(`{"kind": "` + kind + `"}`)) // the client may have left
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(answer)) // the client may have left
 	}))
 	defer server.Close()
 	cluster, err := muster.Connect(&rest.Config{Host: server.URL}, muster.ConnectOptions{})
@@ -38,7 +50,9 @@ func TestNoRecord(t *testing.T) {
 		t.Errorf("at once: error %v, orphaned %q", err, out.Orphaned)
 	}
 	set.Status.Failures = recordTries
-	if err := j.noRecord(t.Context(), as, out); err != nil || out.Orphaned == "" {
+	if err := j.noRecord(t.Context(), as, out); err != nil ||
+		!strings.HasPrefix(out.Orphaned, "there is no record, so that nothing was deleted; its history "+
+			"may stay: ") {
 		t.Errorf("after some time: error %v, orphaned %q", err, out.Orphaned)
 	}
 }
