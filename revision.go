@@ -67,6 +67,10 @@ func ForgetHistory(ctx context.Context, c *Cluster, s Source) error {
 	if err != nil {
 		return err
 	}
+	// What is displayed although nobody may list records is not deleted.
+	if exists, err := store.Exists(ctx, store.Set.ID); err != nil || exists {
+		return err
+	}
 	return store.DeleteAll(ctx)
 }
 

@@ -203,7 +203,9 @@ func recordedBy(
 ) (keys []string) {
 	t.Helper()
 	if app {
-		keys = inspected(t, dir, filepath.Join(dir, "kubeconfig"), name)
+		var err error
+		keys, err = inspected(t, dir, filepath.Join(dir, "kubeconfig"), name)
+		check(t, err)
 	} else {
 		group, err := c.Resource(watched["ResourceGroup"]).Namespace(namespace).
 			Get(t.Context(), name, metav1.GetOptions{})

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -253,7 +254,11 @@ func (r *round) recorded(all contents) (keys []string) {
 		keys = membersOf(r.t, group)
 	}
 	if all["ConfigMap/"+set] != nil {
-		keys = append(keys, inspected(r.t, r.dir, r.path("kubeconfig"), set)...)
+		found, err := inspected(r.t, r.dir, r.path("kubeconfig"), set)
+		if err != nil && r.contents()["ConfigMap/"+set] != nil { // else it was deleted meanwhile
+			r.t.Fatal(err)
+		}
+		keys = append(keys, found...)
 	}
 	return keys
 }
@@ -271,13 +276,17 @@ func membersOf(t *testing.T, group *unstructured.Unstructured) (keys []string) {
 }
 
 // inspected returns the keys of the objects that inspect finds of an app, without what controllers
-// have created.
-func inspected(t *testing.T, dir, kubeconfig, app string) (keys []string) {
+// have created. It is an error if inspect fails.
+func inspected(t *testing.T, dir, kubeconfig, app string) (keys []string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "muster", "kapp", "inspect", "-a", app, "--json")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+dir)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	check(t, err)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", cmd, err, &stderr)
+	}
 	var tables struct {
 		Tables []struct{ Rows []struct{ Kind, Name string } }
 	}
@@ -288,7 +297,7 @@ func inspected(t *testing.T, dir, kubeconfig, app string) (keys []string) {
 			keys = append(keys, row.Kind+"/"+row.Name)
 		}
 	}
-	return keys
+	return keys, nil
 }
 
 // waiting is what a run prints while it waits for the lock.

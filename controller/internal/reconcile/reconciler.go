@@ -246,7 +246,9 @@ func (r *Reconciler) start(
 	if s.waitedKey != key {
 		s.waited = 0
 	}
-	s.run = r.Runner.Start(r.base, set, d.task, key, account, s.waited)
+	s.run = r.Runner.Start(r.base, set, d.task, run.Options{
+		Key: key, ServiceAccount: account, Waited: s.waited,
+	})
 	return nil
 }
 

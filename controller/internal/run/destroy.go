@@ -24,6 +24,9 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 		return nil
 	}
 	opened, err := muster.Open(ctx, as.Cluster, sourceOf(j.set))
+	if err == nil {
+		_, err = opened.Mark(ctx)
+	}
 	absent := (*muster.NoRecordError)(nil)
 	if errors.As(err, &absent) {
 		return j.noRecord(ctx, as, out)
@@ -82,7 +85,8 @@ func (j *job) lost(ctx context.Context, as *clusters.Identity) string {
 const recordTries = 6
 
 // noRecord notes that the Set has no record, unless the server does not have its kind at the
-// moment.
+// moment. If an earlier run may have deleted it, the history is deleted, too. Else it is all that
+// says what the objects were.
 func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome) error {
 	if j.set.Status.Failures < recordTries {
 		if _, _, err := as.Cluster.Resource(ctx, RecordOf(j.set)); err != nil {
@@ -90,7 +94,10 @@ func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome)
 		}
 	}
 	out.Orphaned = "there is no record, so that nothing was deleted"
-	if err := j.forgetHistory(ctx, as); err != nil { // of a run that was killed, or broken off
+	if !j.again {
+		return nil
+	}
+	if err := j.forgetHistory(ctx, as); err != nil {
 		out.Orphaned += fmt.Sprintf("; its history may stay: %v", err)
 	}
 	return nil

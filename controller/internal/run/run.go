@@ -123,7 +123,7 @@ func (r *Runner) Wait() { r.running.Wait() }
 // Run is a run that was started.
 type Run struct {
 	Task       Task
-	Key        string        // that Start was called with
+	Key        string        // of its options
 	Generation int64         // of the spec
 	Request    string        // of a user, by the annotation
 	waited     time.Duration // by runs that it continues
@@ -157,19 +157,28 @@ type Cause struct {
 	Message string
 }
 
-// Start starts a run of a Set, which must not change. If it continues runs that were overtaken,
-// waited is how long they have waited; it waits so much shorter, and for no window.
-func (r *Runner) Start(
-	ctx context.Context, set *v1alpha1.Set, task Task, key, serviceAccount string,
-	waited time.Duration,
-) *Run {
+// Options are those of a run.
+type Options struct {
+	Key            string // identifies what is to be done
+	ServiceAccount string // empty is that of the controller, or the user of a kubeconfig
+	// Waited is how long the runs have waited that this one continues, since they were overtaken. It
+	// waits so much shorter, and for no window.
+	Waited time.Duration
+	// Again says that an earlier run has begun to delete the objects.
+	Again bool
+}
+
+// Start starts a run of a Set, which must not change.
+func (r *Runner) Start(ctx context.Context, set *v1alpha1.Set, task Task, o Options) *Run {
 	ctx, cancel := context.WithCancelCause(ctx)
 	started := &Run{
-		Task: task, Key: key, Generation: set.Generation, waited: waited, cancel: cancel,
+		Task: task, Key: o.Key, Generation: set.Generation, waited: o.Waited, cancel: cancel,
 		Request: set.Annotations[v1alpha1.AnnotationReconcile],
 		compare: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	one := &job{runner: r, set: set, run: started, serviceAccount: serviceAccount}
+	one := &job{
+		runner: r, set: set, run: started, serviceAccount: o.ServiceAccount, again: o.Again,
+	}
 	r.running.Go(func() {
 		outcome := &Outcome{Task: task, Began: time.Now()}
 		one.do(ctx, outcome)
@@ -226,6 +235,7 @@ type job struct {
 	set            *v1alpha1.Set
 	run            *Run
 	serviceAccount string
+	again          bool          // an earlier run has begun to delete the objects
 	source         muster.Source // with the files that were fetched
 	leave          func()        // the gate
 	idle           *time.Timer   // leaves it when nothing was written for a while
