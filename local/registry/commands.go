@@ -25,11 +25,12 @@ func Setup(env *testscript.Env) { env.Values[key{}] = new(*Server) }
 //   - stopregistry ends it
 //   - uploads NUMBER checks how many uploads there were since the last time
 //   - alter [manifests | blobs] changes contents on their way, or none any more
+//   - sign REPOSITORY:TAG KEY signs an artifact with a key, whose public key is in the file KEY.pub
 //   - pushimage NAME REPOSITORY:TAG [FOLDER] pushes an image that this program does not make
 func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"registry": start, "stopregistry": stop, "uploads": uploads, "alter": alter,
-		"pushimage": pushImage,
+		"pushimage": pushImage, "sign": sign,
 	}
 }
 
@@ -85,6 +86,17 @@ func uploads(ts *testscript.TestScript, neg bool, args []string) {
 func alter(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) <= 1, neg, "alter [manifests | blobs]")
 	of(ts).Alter(strings.Join(args, ""))
+}
+
+func sign(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 2, neg, "sign REPOSITORY:TAG KEY")
+	s := of(ts)
+	if s.keys[args[1]] == nil {
+		key, err := NewKey(ts.MkAbs(args[1] + ".pub"))
+		ts.Check(err)
+		s.keys[args[1]] = key
+	}
+	ts.Check(s.Sign(args[0], s.keys[args[1]]))
 }
 
 func pushImage(ts *testscript.TestScript, neg bool, args []string) {

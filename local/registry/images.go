@@ -194,8 +194,14 @@ func (s *Server) push(name string, image v1.Image) error {
 
 // repository returns the repository of a name with a tag.
 func repository(name string) string {
-	repository, _, _ := strings.Cut(name, ":")
+	repository, _ := splitName(name)
 	return repository
+}
+
+// splitName returns the repository and the tag of a name.
+func splitName(name string) (repository, tag string) {
+	repository, tag, _ = strings.Cut(name, ":")
+	return repository, tag
 }
 
 // upload uploads a content.
@@ -210,7 +216,7 @@ func (s *Server) upload(repository string, text []byte) error {
 
 // put uploads a manifest.
 func (s *Server) put(name, mediaType string, text []byte) error {
-	repository, tag, _ := strings.Cut(name, ":")
+	repository, tag := splitName(name)
 	return s.send(http.MethodPut, "/v2/"+repository+"/manifests/"+tag, mediaType, text)
 }
 

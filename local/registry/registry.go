@@ -30,15 +30,16 @@ type Server struct {
 	*httptest.Server
 	Address string // host and port
 
-	writes   atomic.Int64           // the number of uploads
-	password string                 // empty for none
-	altered  atomic.Pointer[string] // contents below this folder are changed on their way
+	writes   atomic.Int64                 // the number of uploads
+	password string                       // empty for none
+	keys     map[string]*ecdsa.PrivateKey // of scripts, by their names
+	altered  atomic.Pointer[string]       // contents below this folder are changed on their way
 }
 
 // Start starts a registry. Unless the password is empty, users need it. Unless authority is empty,
 // the registry speaks TLS, and the certificate of its authority is written to this file.
 func Start(password, authority string) (*Server, error) {
-	s := &Server{password: password}
+	s := &Server{password: password, keys: map[string]*ecdsa.PrivateKey{}}
 	s.Alter("")
 	storage := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(

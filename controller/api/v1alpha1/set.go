@@ -235,9 +235,28 @@ type OCISource struct {
 	// SecretRef names a Secret of type kubernetes.io/dockerconfigjson.
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
+	// Verify deploys only artifacts that are signed.
+	// +optional
+	Verify *Verification `json:"verify,omitempty"`
 	// Insecure allows plain HTTP.
 	// +optional
 	Insecure bool `json:"insecure,omitempty"`
+}
+
+// Verification is whose signature an artifact has to have.
+type Verification struct {
+	// Provider is the program whose signatures these are.
+	// +kubebuilder:validation:Enum=cosign
+	// +kubebuilder:default=cosign
+	Provider string `json:"provider,omitempty"`
+	// Keys are public keys. A signature by one of them is enough.
+	Keys PublicKeys `json:"keys"`
+}
+
+// PublicKeys says where public keys are.
+type PublicKeys struct {
+	// SecretRef names a Secret with public keys in PEM format, under keys that end in .pub.
+	SecretRef LocalReference `json:"secretRef"`
 }
 
 // OCIRef names an artifact of a repository.

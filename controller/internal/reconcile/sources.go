@@ -79,8 +79,7 @@ func (r *Reconciler) manifestsState(
 	case spec.Artifact != nil:
 		return r.artifactState(ctx, set.Namespace, spec.Artifact)
 	case spec.OCI != nil:
-		if spec.OCI.SecretRef != nil {
-			refs := []v1alpha1.LocalReference{*spec.OCI.SecretRef}
+		if refs := secretsOfOCI(spec.OCI); len(refs) > 0 {
 			text, err = r.versions(ctx, set.Namespace, "Secret", refs)
 		}
 		if spec.OCI.Ref.Digest == "" {
@@ -233,10 +232,21 @@ func secretsOf(s *v1alpha1.Set) []string {
 	if s.Spec.Cluster != nil {
 		names = append(names, s.Spec.Cluster.KubeconfigSecretRef.Name)
 	}
-	if o := s.Spec.Source.OCI; o != nil && o.SecretRef != nil {
-		names = append(names, o.SecretRef.Name)
+	if o := s.Spec.Source.OCI; o != nil {
+		names = append(names, namesOf(secretsOfOCI(o))...)
 	}
 	return names
+}
+
+// secretsOfOCI returns the Secrets with the credentials and the public keys of an artifact.
+func secretsOfOCI(o *v1alpha1.OCISource) (refs []v1alpha1.LocalReference) {
+	if o.SecretRef != nil {
+		refs = append(refs, *o.SecretRef)
+	}
+	if o.Verify != nil {
+		refs = append(refs, o.Verify.Keys.SecretRef)
+	}
+	return refs
 }
 
 // artifactKey returns the value of indexArtifact.

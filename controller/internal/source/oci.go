@@ -93,8 +93,12 @@ func (o *repository) revision(ctx context.Context) (string, error) {
 }
 
 func (o *repository) fetch(ctx context.Context) (*Fetched, error) {
+	by, err := o.signers(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if pinned := o.reference.Digest; pinned != "" {
-		if cached := o.fetcher.folders.take(o.key(pinned)); cached != nil {
+		if cached := o.fetcher.folders.take(o.key(pinned, by)); cached != nil {
 			return o.fetched(cached, o.reference, pinned)
 		}
 	}
@@ -102,8 +106,13 @@ func (o *repository) fetch(ctx context.Context) (*Fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cached := o.fetcher.folders.take(o.key(d.Digest)); cached != nil {
+	if cached := o.fetcher.folders.take(o.key(d.Digest, by)); cached != nil {
 		return o.fetched(cached, repo.Reference, d.Digest)
+	}
+	if by != nil {
+		if err := by.verify(ctx, repo, d); err != nil {
+			return nil, err
+		}
 	}
 	tree, err := repo.Tree(ctx, d, o.fetcher.limit())
 	if err != nil {
@@ -116,7 +125,7 @@ func (o *repository) fetch(ctx context.Context) (*Fetched, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	written, err := o.fetcher.folders.put(o.key(d.Digest), tree, images)
+	written, err := o.fetcher.folders.put(o.key(d.Digest, by), tree, images)
 	if err != nil {
 		return nil, fmt.Errorf("write the files of %s: %w", artifactName(repo.Reference), err)
 	}
@@ -130,9 +139,13 @@ func (o *repository) fetched(
 	return o.fetcher.folders.fetched(f, r.Folder, revisionOf(r, d), artifactName(r))
 }
 
-// key returns what the folder with the files is kept under.
-func (o *repository) key(d digest.Digest) string {
-	return strings.Join([]string{"oci", o.namespace, o.reference.Base(), d.String()}, " ")
+// key returns what the folder with the files is kept under. What was verified is kept for its keys.
+func (o *repository) key(d digest.Digest, by *signers) string {
+	parts := []string{"oci", o.namespace, o.reference.Base(), d.String()}
+	if by != nil {
+		parts = append(parts, by.id)
+	}
+	return strings.Join(parts, " ")
 }
 
 // resolve returns the repository, with the tag or digest that the Set names now, and its artifact.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -30,16 +31,21 @@ import (
 type fakeRegistry struct {
 	host, password string
 
-	mutex    sync.Mutex
-	requests []string // METHOD KIND, as in: HEAD manifests
-	users    map[string]bool
-	contents map[string][]byte // by digest, and manifests by tag, too
-	altered  bool              // layers are changed on their way
+	mutex       sync.Mutex
+	requests    []string // METHOD KIND, as in: HEAD manifests
+	users       map[string]bool
+	contents    map[string][]byte               // by digest, and manifests by tag, too
+	referrers   map[string][]ocispec.Descriptor // by digest; nil if nobody can ask
+	noReferrers int                             // the status who asks nevertheless gets
+	altered     bool                            // layers are changed on their way
 }
 
 func newRegistry(t *testing.T, password string) *fakeRegistry {
 	t.Helper()
-	r := &fakeRegistry{password: password, users: map[string]bool{}, contents: map[string][]byte{}}
+	r := &fakeRegistry{
+		password: password, users: map[string]bool{}, contents: map[string][]byte{},
+		referrers: map[string][]ocispec.Descriptor{},
+	}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.host = server.Listener.Addr().String()
@@ -63,6 +69,17 @@ func (r *fakeRegistry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.listTags(w, req.URL.Query().Get("last"))
 		return
 	}
+	if kind == "referrers" {
+		if r.referrers == nil {
+			w.WriteHeader(r.noReferrers)
+			return
+		}
+		w.Header().Set("Content-Type", ocispec.MediaTypeImageIndex)
+		_ = json.NewEncoder(w).Encode(ocispec.Index{
+			MediaType: ocispec.MediaTypeImageIndex, Manifests: r.referrers[name],
+		})
+		return
+	}
 	body, ok := r.contents[name]
 	if !ok {
 		w.WriteHeader(http.StatusNotFound)
@@ -70,7 +87,9 @@ func (r *fakeRegistry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Docker-Content-Digest", digest.FromBytes(body).String())
 	if kind == "manifests" {
-		w.Header().Set("Content-Type", ocispec.MediaTypeImageManifest)
+		var manifest struct{ MediaType string }
+		_ = json.Unmarshal(body, &manifest) // some are none
+		w.Header().Set("Content-Type", cmp.Or(manifest.MediaType, ocispec.MediaTypeImageManifest))
 	} else if r.altered {
 		body = slices.Clone(body)
 		body[0] ^= 1

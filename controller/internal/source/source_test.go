@@ -153,6 +153,9 @@ func checkError(
 // checkText checks the text and the type of an error.
 func checkText(t *testing.T, err error, isInvalid bool, wants ...string) {
 	t.Helper()
+	if err == nil {
+		t.Fatalf("got no error, want %q in it", wants)
+	}
 	for _, want := range wants {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
