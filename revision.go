@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -47,10 +48,10 @@ func OpenRevision(ctx context.Context, c *Cluster, s Source, number int) (*Set, 
 	return &Set{cluster: c, request: r, set: restored, revision: number}, nil
 }
 
-// ForgetHistory deletes the history of a set that has no record any more, as Destroy does unless
-// its result has a warning. It does nothing if there is a record, or if the set was renamed. The
-// source names the set; it has no files.
-func ForgetHistory(ctx context.Context, c *Cluster, s Source) error {
+// ForgetHistory deletes the history that a destroyed set has left, as Destroy does unless its
+// result has a warning. The source names the set, without files, and the mark is what its objects
+// carried. It does nothing if there is a record, or if the set has got another name.
+func ForgetHistory(ctx context.Context, c *Cluster, s Source, m Mark) error {
 	s.Files = nil
 	set, err := Open(ctx, c, s)
 	if err == nil {
@@ -67,7 +68,8 @@ func ForgetHistory(ctx context.Context, c *Cluster, s Source) error {
 	if err != nil {
 		return err
 	}
-	// What is displayed although nobody may list records is not deleted.
+	_, store.Set.ID, _ = strings.Cut(m.Text, "=")
+	// A history is shown even if records cannot be listed, and deleted only if none is its own.
 	if exists, err := store.Exists(ctx, store.Set.ID); err != nil || exists {
 		return err
 	}

@@ -38,8 +38,9 @@ const SignPredicate = "https://sigstore.dev/cosign/sign/v1"
 // Limits of what is read of signatures.
 const (
 	maxSignature  = 1 << 20
-	maxSignatures = 100
-	maxReferrers  = 1000
+	maxSignatures = 100  // under a tag, and of those that refer to the artifact
+	maxReferrers  = 1000 // that may be signatures
+	maxFailed     = 10   // that cannot be read
 )
 
 // Signature is a signature of an artifact. Nothing of it is verified.
@@ -56,12 +57,12 @@ type signatures struct {
 	*Repository
 	of     ocispec.Descriptor
 	yield  func(Signature, error) bool
-	n      int     // that were yielded
+	n      int     // that were read of one place
 	failed []error // what cannot be read, which others may be in place of
 }
 
-// errEnough ends the reading.
-var errEnough = errors.New("enough")
+// errEnough ends the reading, and errTooMany that of one place.
+var errEnough, errTooMany = errors.New("enough"), errors.New("too many")
 
 // Signatures returns the signatures of an artifact, which are read from the registry one by one.
 // What cannot be read is an error at the end.
@@ -71,13 +72,17 @@ func (r *Repository) Signatures(
 	return func(yield func(Signature, error) bool) {
 		s := &signatures{Repository: r, of: d, yield: yield}
 		err := s.tagged(ctx)
-		if err == nil {
+		if err == nil || errors.Is(err, errTooMany) {
+			s.n = 0
 			err = s.referring(ctx)
 		}
 		if errors.Is(err, errEnough) {
 			return
 		}
-		if err := errors.Join(append(s.failed, err)...); err != nil {
+		if !errors.Is(err, errTooMany) {
+			s.failed = append(s.failed, err)
+		}
+		if err := errors.Join(s.failed...); err != nil {
 			yield(Signature{}, err)
 		}
 	}
@@ -104,9 +109,13 @@ func (s *signatures) tagged(ctx context.Context) error {
 	return s.in(ctx, manifest)
 }
 
-// skip notes an error of one signature. It returns an error if the context has ended.
+// skip notes an error of one signature. It returns an error if the context has ended, or there were
+// too many.
 func (s *signatures) skip(ctx context.Context, err error) error {
 	s.failed = append(s.failed, err)
+	if ctx.Err() == nil && len(s.failed) >= maxFailed {
+		return errTooMany
+	}
 	return ctx.Err()
 }
 
@@ -118,14 +127,11 @@ func (s *signatures) referring(ctx context.Context) error {
 		referrers, err = s.referrers(ctx, true)
 	}
 	if err != nil {
-		return s.skip(ctx, s.explain(err))
+		if err := s.skip(ctx, s.explain(err)); err != nil {
+			return err
+		}
 	}
 	for _, found := range referrers {
-		isManifest := found.MediaType == ocispec.MediaTypeImageManifest &&
-			found.Digest.Validate() == nil && found.Size >= 0 && found.Size <= maxManifest
-		if !isManifest || !maySign(found) {
-			continue
-		}
 		manifest, err := s.Fetch(ctx, found)
 		if err != nil {
 			err = s.skip(ctx, err)
@@ -145,9 +151,9 @@ var noReferrers = []int{
 	http.StatusNotAcceptable,
 }
 
-// referrers returns what refers to the artifact, as the registry lists it, or by a tag for
-// registries that do not. The client notes what a registry can, which may be wrong later: each call
-// has a new one.
+// referrers returns what refers to the artifact and may be a signature, as the registry lists it,
+// or by a tag for registries that do not. With an error it returns what was read. The client notes
+// what a registry can, which may be wrong later: each call has a new one.
 func (s *signatures) referrers(
 	ctx context.Context, byTag bool,
 ) (all []ocispec.Descriptor, err error) {
@@ -161,7 +167,13 @@ func (s *signatures) referrers(
 		}
 	}
 	err = repo.Referrers(ctx, s.of, "", func(page []ocispec.Descriptor) error {
-		if all = append(all, page...); len(all) > maxReferrers {
+		for _, found := range page {
+			if maySign(found) {
+				all = append(all, found)
+			}
+		}
+		if len(all) > maxReferrers {
+			all = all[:maxReferrers]
 			return fmt.Errorf("more than %d artifacts refer to it, which is the limit", maxReferrers)
 		}
 		return nil
@@ -173,7 +185,9 @@ func (s *signatures) referrers(
 // that cosign writes itself, for registries that do not, the type is that of the empty
 // configuration.
 func maySign(d ocispec.Descriptor) bool {
-	return isSign(d.Annotations) && (d.ArtifactType == "" ||
+	isManifest := d.MediaType == ocispec.MediaTypeImageManifest &&
+		d.Digest.Validate() == nil && d.Size >= 0 && d.Size <= maxManifest
+	return isManifest && isSign(d.Annotations) && (d.ArtifactType == "" ||
 		d.ArtifactType == ocispec.MediaTypeEmptyJSON || d.ArtifactType == signatureReferrer ||
 		strings.HasPrefix(d.ArtifactType, bundleType))
 }
@@ -199,8 +213,9 @@ func (s *signatures) in(ctx context.Context, manifest []byte) error {
 			continue
 		}
 		if s.n++; s.n > maxSignatures {
-			return fmt.Errorf("%s has more than %d signatures, which is the limit", s.Reference,
-				maxSignatures)
+			s.failed = append(s.failed, fmt.Errorf("%s has more than %d signatures, which is the limit",
+				s.Reference, maxSignatures))
+			return errTooMany
 		}
 		text, err := s.Fetch(ctx, layer)
 		switch {

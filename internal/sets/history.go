@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/history"
@@ -101,7 +102,7 @@ func existence(c Cluster, namespace string) func(context.Context, string) (bool,
 // namespaces, or in one if the user may not list the others.
 func recordOf(ctx context.Context, c Cluster, namespace, id string) (*Listed, error) {
 	all, err := List(ctx, c, "")
-	if err != nil {
+	if err != nil && apierrors.IsForbidden(err) {
 		all, err = List(ctx, c, namespace)
 	}
 	for i := range all {

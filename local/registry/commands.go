@@ -92,11 +92,11 @@ func sign(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 2, neg, "sign REPOSITORY:TAG KEY")
 	s := of(ts)
 	if s.keys[args[1]] == nil {
-		key, err := NewKey(ts.MkAbs(args[1] + ".pub"))
+		key, err := newKey(ts.MkAbs(args[1] + ".pub"))
 		ts.Check(err)
 		s.keys[args[1]] = key
 	}
-	ts.Check(s.Sign(args[0], s.keys[args[1]]))
+	ts.Check(s.sign(args[0], s.keys[args[1]]))
 }
 
 func pushImage(ts *testscript.TestScript, neg bool, args []string) {

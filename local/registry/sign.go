@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// NewKey returns a key for signatures, and writes its public key to a file in PEM format.
-func NewKey(file string) (*ecdsa.PrivateKey, error) {
+// newKey returns a key for signatures, and writes its public key to a file in PEM format.
+func newKey(file string) (*ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func NewKey(file string) (*ecdsa.PrivateKey, error) {
 	return key, os.WriteFile(file, text, 0o600)
 }
 
-// Sign signs an artifact as cosign does, by a tag beside it. Another signature there is replaced.
-func (s *Server) Sign(name string, key *ecdsa.PrivateKey) error {
+// sign signs an artifact as cosign does, by a tag beside it. Another signature there is replaced.
+func (s *Server) sign(name string, key *ecdsa.PrivateKey) error {
 	hash, err := s.digest(name)
 	if err != nil {
 		return err
@@ -74,8 +74,11 @@ func (s *Server) digest(name string) (v1.Hash, error) {
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		return v1.Hash{}, fmt.Errorf("read %s: %s: %w", name, answer.Status, err)
+	if err != nil {
+		return v1.Hash{}, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return v1.Hash{}, fmt.Errorf("read %s: %s: %s", name, answer.Status, text)
 	}
 	hash, _, err := v1.SHA256(bytes.NewReader(text))
 	return hash, err

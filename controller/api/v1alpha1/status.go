@@ -55,6 +55,9 @@ type SetStatus struct {
 	// Record is the object in which the set is recorded.
 	// +optional
 	Record *RecordReference `json:"record,omitempty"`
+	// Deleting is what marks the objects of the set, since their deletion has begun.
+	// +optional
+	Deleting string `json:"deleting,omitempty"`
 	// Failures is the number of runs in a row that failed.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`

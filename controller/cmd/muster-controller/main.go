@@ -215,7 +215,7 @@ func (o *options) setUp(ctx context.Context, mgr manager.Manager) error {
 			counts.Request),
 		Gate:    gate.New(o.concurrent, o.perNamespace, counts.Waited),
 		Sources: r.Sources, Members: r.Members, Name: host, Tool: tool,
-		BeforeWrite: r.BeforeWrite, Changed: r.Changed,
+		BeforeWrite: r.BeforeWrite, BeforeDelete: r.BeforeDelete, Changed: r.Changed,
 	}
 	if err := r.SetUp(ctx, mgr); err != nil {
 		return err

@@ -51,27 +51,18 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 	if wait := time.Until(s.retryAt); same && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	again := s.last != nil && s.last.Task == run.Destroy
-	if ready := readyOf(set); ready != nil && ready.Reason == deleting { // it may have been killed
-		again = true
-	}
 	err = r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
 		c := conditions{set, status}
-		c.is(v1alpha1.ConditionReconciling, true, deleting, "the objects are deleted")
-		c.is(v1alpha1.ConditionReady, false, deleting, "the Set is being deleted")
+		c.is(v1alpha1.ConditionReconciling, true, "Deleting", "the objects are deleted")
+		c.is(v1alpha1.ConditionReady, false, "Deleting", "the Set is being deleted")
 		c.remove(v1alpha1.ConditionStalled)
 	})
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	s.run = r.Runner.Start(r.base, set, run.Destroy, run.Options{
-		Key: key, ServiceAccount: r.serviceAccount(set), Again: again,
-	})
+	s.run = r.Runner.Start(r.base, set, run.Destroy, key, r.serviceAccount(set), 0)
 	return ctrl.Result{}, nil
 }
-
-// deleting is the reason of conditions while a run deletes the objects of a Set.
-const deleting = "Deleting"
 
 // orphanLook is the time between two looks at whether the objects of a Set stay after all: nobody
 // reports that its namespace or its service account goes while they are deleted.
@@ -91,6 +82,9 @@ func (r *Reconciler) destroyed(
 	}
 	if out.Orphaned != "" {
 		return true, r.release(ctx, set, "Orphaned", out.Orphaned)
+	}
+	if out.Finished != "" {
+		return true, r.release(ctx, set, "Deleted", out.Finished)
 	}
 	stays := staying(out.Result)
 	if out.Succeeded() || onlyLeft(out, stays) {

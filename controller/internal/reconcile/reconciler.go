@@ -246,9 +246,7 @@ func (r *Reconciler) start(
 	if s.waitedKey != key {
 		s.waited = 0
 	}
-	s.run = r.Runner.Start(r.base, set, d.task, run.Options{
-		Key: key, ServiceAccount: account, Waited: s.waited,
-	})
+	s.run = r.Runner.Start(r.base, set, d.task, key, account, s.waited)
 	return nil
 }
 
@@ -268,6 +266,20 @@ func (r *Reconciler) BeforeWrite(ctx context.Context, name types.NamespacedName)
 	controllerutil.AddFinalizer(set, v1alpha1.Finalizer)
 	return r.Client.Patch(ctx, set,
 		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// BeforeDelete notes in the status what marks the objects that are deleted. When the record is
+// gone, nothing else says that a run of the Set has deleted it.
+func (r *Reconciler) BeforeDelete(
+	ctx context.Context, name types.NamespacedName, mark string,
+) error {
+	set := &v1alpha1.Set{}
+	if err := r.Client.Get(ctx, name, set); err != nil || set.Status.Deleting == mark {
+		return err
+	}
+	before := set.DeepCopy()
+	set.Status.Deleting = mark
+	return r.Client.Status().Patch(ctx, set, client.MergeFrom(before))
 }
 
 // settled takes over the outcome of a run, and writes it to the status.

@@ -24,8 +24,9 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 		return nil
 	}
 	opened, err := muster.Open(ctx, as.Cluster, sourceOf(j.set))
+	var mark muster.Mark
 	if err == nil {
-		_, err = opened.Mark(ctx)
+		mark, err = opened.Mark(ctx)
 	}
 	absent := (*muster.NoRecordError)(nil)
 	if errors.As(err, &absent) {
@@ -38,6 +39,9 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 		AllowDelete: j.set.Spec.Prune.AllowDelete, Timeout: durationOf(j.set.Spec.Wait.Timeout),
 		Holder: j.holder(), Check: func(p *muster.Plan) error {
 			out.Plan = p
+			if err := j.runner.BeforeDelete(ctx, j.name(), mark.Text); err != nil {
+				return fmt.Errorf("note in the status that the objects are deleted: %w", err)
+			}
 			j.write(p)
 			return nil
 		},
@@ -49,7 +53,7 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 		return err
 	}
 	j.removePlan(ctx, as)
-	if out.Result.Warning != "" && j.forgetHistory(ctx, as) == nil {
+	if out.Result.Warning != "" && j.forgetHistory(ctx, as, mark.Text) == nil {
 		out.Result.Warning = ""
 	}
 	return nil
@@ -85,20 +89,22 @@ func (j *job) lost(ctx context.Context, as *clusters.Identity) string {
 const recordTries = 6
 
 // noRecord notes that the Set has no record, unless the server does not have its kind at the
-// moment. If an earlier run may have deleted it, the history is deleted, too. Else it is all that
-// says what the objects were.
+// moment. If an earlier run has begun to delete the objects, they are gone, and the history is
+// deleted, too. Else it is all that says what the objects were.
 func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome) error {
 	if j.set.Status.Failures < recordTries {
 		if _, _, err := as.Cluster.Resource(ctx, RecordOf(j.set)); err != nil {
 			return fmt.Errorf("find the record: %w", err)
 		}
 	}
-	out.Orphaned = "there is no record, so that nothing was deleted"
-	if !j.again {
+	mark := j.set.Status.Deleting
+	if mark == "" {
+		out.Orphaned = "there is no record, so that nothing was deleted"
 		return nil
 	}
-	if err := j.forgetHistory(ctx, as); err != nil {
-		out.Orphaned += fmt.Sprintf("; its history may stay: %v", err)
+	out.Finished = "the record is gone since an earlier run that deleted the objects"
+	if err := j.forgetHistory(ctx, as, mark); err != nil {
+		out.Finished += fmt.Sprintf("; the history may stay: %v", err)
 	}
 	return nil
 }
@@ -107,13 +113,17 @@ func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome)
 const forgetTime = time.Minute
 
 // forgetHistory deletes the history of a set that has no record any more, so that nobody else would
-// find it.
-func (j *job) forgetHistory(ctx context.Context, as *clusters.Identity) (err error) {
+// find it. The mark is what its objects carried.
+func (j *job) forgetHistory(
+	ctx context.Context, as *clusters.Identity, mark string,
+) (err error) {
+	j.leave()
 	ctx, cancel := context.WithTimeout(ctx, forgetTime)
 	defer cancel()
-	_ = wait.PollUntilContextCancel(ctx, time.Second, true, // err says more
+	tries := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6}
+	_ = wait.ExponentialBackoffWithContext(ctx, tries, // err says more
 		func(ctx context.Context) (bool, error) {
-			err = muster.ForgetHistory(ctx, as.Cluster, sourceOf(j.set))
+			err = muster.ForgetHistory(ctx, as.Cluster, sourceOf(j.set), muster.Mark{Text: mark})
 			return err == nil || apierrors.IsForbidden(err), nil
 		})
 	return err

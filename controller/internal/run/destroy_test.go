@@ -45,7 +45,7 @@ func TestNoRecord(t *testing.T) {
 	as := &clusters.Identity{Cluster: cluster}
 	set := &v1alpha1.Set{}
 	set.Namespace, set.Name = "shop", "shop"
-	j, out := &job{set: set}, &Outcome{}
+	j, out := &job{set: set, leave: func() {}}, &Outcome{}
 	if err := j.noRecord(t.Context(), as, out); err == nil || out.Orphaned != "" {
 		t.Errorf("at once: error %v, orphaned %q", err, out.Orphaned)
 	}
@@ -54,9 +54,11 @@ func TestNoRecord(t *testing.T) {
 	if err := j.noRecord(t.Context(), as, out); err != nil || out.Orphaned != orphaned {
 		t.Errorf("after some time: error %v, orphaned %q", err, out.Orphaned)
 	}
-	j.again = true
-	if err := j.noRecord(t.Context(), as, out); err != nil ||
-		!strings.HasPrefix(out.Orphaned, orphaned+"; its history may stay: ") {
-		t.Errorf("after an earlier run: error %v, orphaned %q", err, out.Orphaned)
+	set.Status.Deleting, out = "kapp.k14s.io/app=1", &Outcome{}
+	const finished = "the record is gone since an earlier run that deleted the objects; the history " +
+		"may stay: "
+	err = j.noRecord(t.Context(), as, out)
+	if err != nil || out.Orphaned != "" || !strings.HasPrefix(out.Finished, finished) {
+		t.Errorf("after an earlier run: error %v, %+v", err, out)
 	}
 }

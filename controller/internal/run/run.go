@@ -57,6 +57,7 @@ type Outcome struct {
 	Fresh    bool   // objects are watched that were not before
 	Absent   bool   // nothing is deployed: there is no record
 	Orphaned string // why nothing was destroyed, and is not tried again; else empty
+	Finished string // how a deletion ends that an earlier run has made; else empty
 	Err      error
 	Phase    Phase // in which the error was
 	Began    time.Time
@@ -99,6 +100,8 @@ type Runner struct {
 	Tool    string // name and version, for the history
 	// BeforeWrite is called right before the first write of a Set.
 	BeforeWrite func(ctx context.Context, set types.NamespacedName) error
+	// BeforeDelete is called before the objects of a Set are deleted, with what marks them.
+	BeforeDelete func(ctx context.Context, set types.NamespacedName, mark string) error
 	// Changed is called, from any goroutine, when there is news of a run. It must not block.
 	Changed func(set types.NamespacedName)
 	// Quiet is how long a run has a slot without writing anything; 0 means five seconds.
@@ -123,7 +126,7 @@ func (r *Runner) Wait() { r.running.Wait() }
 // Run is a run that was started.
 type Run struct {
 	Task       Task
-	Key        string        // of its options
+	Key        string        // that Start was called with
 	Generation int64         // of the spec
 	Request    string        // of a user, by the annotation
 	waited     time.Duration // by runs that it continues
@@ -157,28 +160,19 @@ type Cause struct {
 	Message string
 }
 
-// Options are those of a run.
-type Options struct {
-	Key            string // identifies what is to be done
-	ServiceAccount string // empty is that of the controller, or the user of a kubeconfig
-	// Waited is how long the runs have waited that this one continues, since they were overtaken. It
-	// waits so much shorter, and for no window.
-	Waited time.Duration
-	// Again says that an earlier run has begun to delete the objects.
-	Again bool
-}
-
-// Start starts a run of a Set, which must not change.
-func (r *Runner) Start(ctx context.Context, set *v1alpha1.Set, task Task, o Options) *Run {
+// Start starts a run of a Set, which must not change. If it continues runs that were overtaken,
+// waited is how long they have waited; it waits so much shorter, and for no window.
+func (r *Runner) Start(
+	ctx context.Context, set *v1alpha1.Set, task Task, key, serviceAccount string,
+	waited time.Duration,
+) *Run {
 	ctx, cancel := context.WithCancelCause(ctx)
 	started := &Run{
-		Task: task, Key: o.Key, Generation: set.Generation, waited: o.Waited, cancel: cancel,
+		Task: task, Key: key, Generation: set.Generation, waited: waited, cancel: cancel,
 		Request: set.Annotations[v1alpha1.AnnotationReconcile],
 		compare: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	one := &job{
-		runner: r, set: set, run: started, serviceAccount: o.ServiceAccount, again: o.Again,
-	}
+	one := &job{runner: r, set: set, run: started, serviceAccount: serviceAccount}
 	r.running.Go(func() {
 		outcome := &Outcome{Task: task, Began: time.Now()}
 		one.do(ctx, outcome)
@@ -235,7 +229,6 @@ type job struct {
 	set            *v1alpha1.Set
 	run            *Run
 	serviceAccount string
-	again          bool          // an earlier run has begun to delete the objects
 	source         muster.Source // with the files that were fetched
 	leave          func()        // the gate
 	idle           *time.Timer   // leaves it when nothing was written for a while

@@ -37,6 +37,7 @@ type fakeRegistry struct {
 	contents    map[string][]byte               // by digest, and manifests by tag, too
 	referrers   map[string][]ocispec.Descriptor // by digest; nil if nobody can ask
 	noReferrers int                             // the status who asks nevertheless gets
+	lost        map[string]bool                 // contents that cannot be read
 	altered     bool                            // layers are changed on their way
 }
 
@@ -44,7 +45,7 @@ func newRegistry(t *testing.T, password string) *fakeRegistry {
 	t.Helper()
 	r := &fakeRegistry{
 		password: password, users: map[string]bool{}, contents: map[string][]byte{},
-		referrers: map[string][]ocispec.Descriptor{},
+		referrers: map[string][]ocispec.Descriptor{}, lost: map[string]bool{},
 	}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
@@ -78,6 +79,10 @@ func (r *fakeRegistry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		_ = json.NewEncoder(w).Encode(ocispec.Index{
 			MediaType: ocispec.MediaTypeImageIndex, Manifests: r.referrers[name],
 		})
+		return
+	}
+	if r.lost[name] {
+		w.WriteHeader(http.StatusGone)
 		return
 	}
 	body, ok := r.contents[name]

@@ -66,8 +66,8 @@ func (o *repository) signers(ctx context.Context) (*signers, error) {
 	return s, nil
 }
 
-// add adds a public key in PEM format. Its signatures are of a hash that fits the key, of SHA-256,
-// or, by an Ed25519 key, of a hash that was made before.
+// add adds a public key in PEM format. Programs sign the hash that fits a key, or SHA-256; an
+// Ed25519 key signs a text, or the hash of one (Ed25519ph).
 func (s *signers) add(text []byte) error {
 	public, err := cryptoutils.UnmarshalPEMToPublicKey(text)
 	if err != nil {
@@ -78,7 +78,8 @@ func (s *signers) add(text []byte) error {
 	}
 	fitting, err := signature.LoadDefaultVerifier(public) // not of a weak key
 	if err != nil {
-		return err
+		return fmt.Errorf("it has to be of ECDSA (P-256, P-384, P-521), Ed25519, or RSA (2048, 3072 or "+
+			"4096 bits): %w", err)
 	}
 	s.verifiers = append(s.verifiers, fitting)
 	for _, o := range []signature.LoadOption{
@@ -110,7 +111,7 @@ func (s *signers) verify(
 	}
 	found := "it has no signature"
 	if others > 0 {
-		found = fmt.Sprintf("none of its signatures (%d) is by a key of %s", others, s.secret)
+		found = fmt.Sprintf("none of its signatures (%d) is one of it by a key of %s", others, s.secret)
 	}
 	return fmt.Errorf("%s with the digest %s is not deployed: %s (spec.source.oci.verify)",
 		artifactName(repo.Reference), d.Digest, found)

@@ -183,7 +183,7 @@ func TestVerify(t *testing.T) {
 	other := digest.FromString("another artifact")
 	const sign = "https://sigstore.dev/cosign/sign/v1"
 	const none = "it has no signature (spec.source.oci.verify)"
-	const foreign = "none of its signatures (%d) is by a key of Secret team-a/keys"
+	const foreign = "none of its signatures (%d) is one of it by a key of Secret team-a/keys"
 	for name, test := range map[string]struct {
 		sign func(r *fakeRegistry, d digest.Digest)
 		want string // in the error; empty for none
@@ -233,17 +233,43 @@ func TestVerify(t *testing.T) {
 			}
 			ours.bundle(r, d, statementOf(d, sign))
 		}, "has more than 100 signatures, which is the limit"},
-		"damaged before a good one": {func(r *fakeRegistry, d digest.Digest) {
-			r.store("sha256-"+d.Encoded()+".sig", []byte("{}"), nil)
+		"lost before a good one": {func(r *fakeRegistry, d digest.Digest) {
+			r.lost["sha256-"+d.Encoded()+".sig"] = true
 			r.refer(t, d, []byte("lost"), nil)
-			delete(r.contents, digest.FromString("lost").String())
+			r.lost[digest.FromString("lost").String()] = true
 			ours.bundle(r, d, statementOf(d, sign))
 		}, ""},
-		"damaged": {func(r *fakeRegistry, d digest.Digest) {
+		"lost": {func(r *fakeRegistry, d digest.Digest) {
 			r.refer(t, d, []byte("lost"), nil)
-			delete(r.contents, digest.FromString("lost").String())
+			r.lost[digest.FromString("lost").String()] = true
 			theirs.bundle(r, d, statementOf(d, sign))
 		}, "read the signatures of "},
+		"too many lost": {func(r *fakeRegistry, d digest.Digest) {
+			for i := range 10 {
+				r.refer(t, d, []byte(fmt.Sprint(i)), nil)
+				r.lost[digest.FromString(fmt.Sprint(i)).String()] = true
+			}
+			ours.bundle(r, d, statementOf(d, sign))
+		}, "read the signatures of "},
+		"listed as others": {func(r *fakeRegistry, d digest.Digest) {
+			ours.bundle(r, d, statementOf(d, sign))
+			r.referrers[d.String()][0].ArtifactType = "application/spdx+json"
+		}, none},
+		"listed as an attestation": {func(r *fakeRegistry, d digest.Digest) {
+			ours.bundle(r, d, statementOf(d, sign))
+			r.referrers[d.String()][0].Annotations = map[string]string{
+				"dev.sigstore.bundle.predicateType": "https://slsa.dev/provenance/v1"}
+		}, none},
+		"too many that refer": {func(r *fakeRegistry, d digest.Digest) {
+			other := digest.FromString("{}")
+			all := make([]ocispec.Descriptor, 1001)
+			for i := range all {
+				all[i] = ocispec.Descriptor{
+					MediaType: ocispec.MediaTypeImageManifest, Digest: other, Size: 2,
+				}
+			}
+			r.contents[other.String()], r.referrers[d.String()] = []byte("{}"), all
+		}, "more than 1000 artifacts refer to it, which is the limit"},
 		"no bundles": {func(r *fakeRegistry, d digest.Digest) {
 			for _, text := range []string{"", "null", "{}", `{"dsseEnvelope":null}`,
 				`{"dsseEnvelope":{"payloadType":"application/vnd.in-toto+json","payload":"e30="}}`} {
