@@ -12,7 +12,6 @@ import (
 	"github.com/muster-deploy/muster/internal/adopt"
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
@@ -96,10 +95,7 @@ func (a *Adopted) Undo(ctx context.Context) (others []object.Ref, err error) {
 		return nil, fmt.Errorf("delete the record: %w; run the same command again", err)
 	}
 	if found.ID != "" {
-		s := history.Store{
-			Cluster: a.cluster, Set: found, Exists: existence(a.cluster, found.Namespace),
-		}
-		if err := s.DeleteAll(ctx); err != nil {
+		if err := storeOf(a.cluster, found).DeleteAll(ctx); err != nil {
 			return nil, fmt.Errorf("delete the history: %w; run the same command again", err)
 		}
 	}

@@ -38,7 +38,7 @@ func OpenHistory(ctx context.Context, c Cluster, set Set) (*history.Store, error
 	if err != nil {
 		return nil, err
 	}
-	s := &history.Store{Cluster: c, Set: found, Exists: existence(c, found.Namespace)}
+	s := storeOf(c, found)
 	if found.ID == "" {
 		err = resolve(ctx, c, s, set.Title())
 	}
@@ -63,9 +63,9 @@ func FindHistory(ctx context.Context, c Cluster, r Request) (*history.Store, err
 		inventory.ResourceGroupKind.GroupKind(), {Kind: "ConfigMap"},
 	} {
 		record := object.Ref{Group: kind.Group, Kind: kind.Kind, Name: r.Record}
-		s := &history.Store{Cluster: c, Exists: existence(c, r.Namespace), Set: history.Set{
+		s := storeOf(c, history.Set{
 			Namespace: r.Namespace, Name: r.Record, Record: record.Short(),
-		}}
+		})
 		if err := resolve(ctx, c, s, fmt.Sprintf("package %q", r.Record)); err != nil {
 			return nil, err
 		}
@@ -89,12 +89,13 @@ func resolve(ctx context.Context, c Cluster, s *history.Store, title string) err
 	return nil
 }
 
-// existence returns a function that reports whether a record has an ID. It looks in all namespaces,
-// or in one if the user may not list the others.
-func existence(c Cluster, namespace string) func(context.Context, string) (bool, error) {
-	return func(ctx context.Context, id string) (bool, error) {
-		now, err := recordOf(ctx, c, namespace, id)
-		return now != nil, err
+// storeOf returns the history of a set, which does not delete what a renamed set has left.
+func storeOf(c Cluster, set history.Set) *history.Store {
+	return &history.Store{
+		Cluster: c, Set: set, Exists: func(ctx context.Context, id string) (bool, error) {
+			now, err := recordOf(ctx, c, set.Namespace, id)
+			return now != nil, err
+		},
 	}
 }
 

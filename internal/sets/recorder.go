@@ -82,8 +82,10 @@ func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 		evidence: newEvidence(), created: object.NewSet(),
 		store: history.Store{
 			Cluster: c, Manager: HistoryManager, Limit: o.Limit, Secrets: o.Secrets,
-			Keep: o.Restores, Exists: func(ctx context.Context, id string) (bool, error) {
-				return existence(c, op.Lock().Namespace)(ctx, id)
+			Keep: o.Restores,
+			Exists: func(ctx context.Context, id string) (bool, error) {
+				now, err := recordOf(ctx, c, op.Lock().Namespace, id)
+				return now != nil, err
 			},
 		},
 	}

@@ -55,7 +55,8 @@ type SetStatus struct {
 	// Record is the object in which the set is recorded.
 	// +optional
 	Record *RecordReference `json:"record,omitempty"`
-	// Deleting is what marks the objects of the set, since their deletion has begun.
+	// Deleting is the label or annotation that marks the objects, KEY=VALUE, once a run has begun to
+	// delete them.
 	// +optional
 	Deleting string `json:"deleting,omitempty"`
 	// Failures is the number of runs in a row that failed.

@@ -102,7 +102,7 @@ func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome)
 		out.Orphaned = "there is no record, so that nothing was deleted"
 		return nil
 	}
-	out.Finished = "the record is gone since an earlier run that deleted the objects"
+	out.Finished = "an earlier run has deleted the objects and the record"
 	if err := j.forgetHistory(ctx, as, mark); err != nil {
 		out.Finished += fmt.Sprintf("; the history may stay: %v", err)
 	}

@@ -55,8 +55,7 @@ func TestNoRecord(t *testing.T) {
 		t.Errorf("after some time: error %v, orphaned %q", err, out.Orphaned)
 	}
 	set.Status.Deleting, out = "kapp.k14s.io/app=1", &Outcome{}
-	const finished = "the record is gone since an earlier run that deleted the objects; the history " +
-		"may stay: "
+	const finished = "an earlier run has deleted the objects and the record; the history may stay: "
 	err = j.noRecord(t.Context(), as, out)
 	if err != nil || out.Orphaned != "" || !strings.HasPrefix(out.Finished, finished) {
 		t.Errorf("after an earlier run: error %v, %+v", err, out)

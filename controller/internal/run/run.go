@@ -57,7 +57,7 @@ type Outcome struct {
 	Fresh    bool   // objects are watched that were not before
 	Absent   bool   // nothing is deployed: there is no record
 	Orphaned string // why nothing was destroyed, and is not tried again; else empty
-	Finished string // how a deletion ends that an earlier run has made; else empty
+	Finished string // what says that an earlier run has destroyed all; else empty
 	Err      error
 	Phase    Phase // in which the error was
 	Began    time.Time

@@ -31,7 +31,7 @@ import (
 // writes it.
 const publicKeySuffix = ".pub"
 
-// signers are those whose signature an artifact has to have: of one of them.
+// signers are those of whom one has to have signed an artifact.
 type signers struct {
 	secret    string // what messages call where their keys are
 	id        string // identifies the keys
@@ -94,8 +94,8 @@ func (s *signers) add(text []byte) error {
 	return nil
 }
 
-// verify returns an error unless an artifact is signed by one of the signers. The signature may
-// come later: whoever pushes an artifact signs it then.
+// verify returns an error unless one of the signers has signed an artifact. Another attempt may
+// succeed: an artifact is pushed first, and signed then.
 func (s *signers) verify(
 	ctx context.Context, repo *artifact.Repository, d ocispec.Descriptor,
 ) error {
@@ -111,13 +111,13 @@ func (s *signers) verify(
 	}
 	found := "it has no signature"
 	if others > 0 {
-		found = fmt.Sprintf("none of its signatures (%d) is one of it by a key of %s", others, s.secret)
+		found = fmt.Sprintf("none of its signatures (%d) is valid with a key of %s", others, s.secret)
 	}
 	return fmt.Errorf("%s with the digest %s is not deployed: %s (spec.source.oci.verify)",
 		artifactName(repo.Reference), d.Digest, found)
 }
 
-// accepts reports whether a signature is one of a digest, by one of the signers.
+// accepts reports whether one of the signers has made a signature, and of a digest.
 func (s *signers) accepts(found artifact.Signature, d digest.Digest) bool {
 	return slices.ContainsFunc(s.verifiers, func(v signature.Verifier) bool {
 		if found.Bundle != nil {
@@ -131,7 +131,7 @@ func (s *signers) accepts(found artifact.Signature, d digest.Digest) bool {
 	})
 }
 
-// What a bundle has that signs an artifact: a statement of this type.
+// The types of the statement in a bundle that signs an artifact.
 const (
 	statementMediaType = "application/vnd.in-toto+json"
 	statementType      = "https://in-toto.io/Statement/v1"

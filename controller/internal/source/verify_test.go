@@ -183,7 +183,7 @@ func TestVerify(t *testing.T) {
 	other := digest.FromString("another artifact")
 	const sign = "https://sigstore.dev/cosign/sign/v1"
 	const none = "it has no signature (spec.source.oci.verify)"
-	const foreign = "none of its signatures (%d) is one of it by a key of Secret team-a/keys"
+	const foreign = "none of its signatures (%d) is valid with a key of Secret team-a/keys"
 	for name, test := range map[string]struct {
 		sign func(r *fakeRegistry, d digest.Digest)
 		want string // in the error; empty for none
