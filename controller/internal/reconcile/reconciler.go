@@ -294,8 +294,10 @@ func (r *Reconciler) settled(ctx context.Context, set *v1alpha1.Set, s *state) e
 		if err := r.writeOutcome(ctx, set, s, out); err != nil {
 			return err
 		}
-		r.announce(set, out, key != s.key)
-		r.count(out, key != s.key)
+		// What is written after a failure was not there before, rather than changed by others.
+		news := key != s.key || s.last != nil && !s.last.Succeeded()
+		r.announce(set, out, news)
+		r.count(out, news)
 	}
 	r.settle(s, set)
 	return nil
