@@ -11,12 +11,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
 
-	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/plaintext"
 )
@@ -48,36 +49,49 @@ func IsFile(name string) bool {
 // an object is its document in the output. Build first reports all references that are not
 // supported.
 func Build(dir string, o manifest.Options) ([]manifest.Object, error) {
-	if err := check(dir); err != nil {
+	name := File(dir)
+	real, err := filepath.Abs(dir)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if err != nil {
 		return nil, err
 	}
-	name := File(dir)
-	disk := boundedFS{filesys.MakeFsOnDisk()}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, dir)
+	disk, err := openDisk(filepath.VolumeName(real) + string(filepath.Separator))
 	if err != nil {
-		return nil, fmt.Errorf("build %s: %s", name, errorText(dir, err))
+		return nil, err
 	}
-	text, err := built.AsYaml()
+	defer disk.root.Close()
+	t := newTree(disk, real)
+	t.readFolder(real, false)
+	if err := t.join(); err != nil {
+		return nil, err
+	}
+	text, err := run(disk, real)
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %s", name, errorText(dir, err))
 	}
 	return manifest.Parse(text, name+Built, o)
 }
 
-// boundedFS is a file system that reads neither pipes and devices nor files whose aliases stand for
-// too much: the library expands them all.
-type boundedFS struct{ filesys.FileSystem }
+// building keeps builds apart: the library keeps the schema of a kustomization in variables.
+var building sync.Mutex
 
-// ReadFile returns the content of a regular file.
-func (boundedFS) ReadFile(path string) ([]byte, error) {
-	text, err := boundedio.ReadFile(path)
-	if err == nil {
-		err = manifest.CheckAliases(text)
-	}
+// run builds a folder whose kustomizations were checked. A panic of the library is an error.
+func run(disk filesys.FileSystem, dir string) (text []byte, err error) {
+	building.Lock()
+	defer building.Unlock()
+	defer openapi.ResetOpenAPI()
+	defer func() {
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("the library of kustomize does not take it: %v", problem)
+		}
+	}()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, dir)
 	if err != nil {
 		return nil, err
 	}
-	return text, nil
+	return built.AsYaml()
 }
 
 // errorText returns the text of an error in one line, with paths relative to the package.
@@ -90,11 +104,15 @@ func errorText(dir string, err error) string {
 		}
 	}
 	text = strings.Join(strings.Fields(text), " ")
+	text = madeLocal.ReplaceAllString(text, "$1")
 	for _, pattern := range quotedPatterns {
 		text = pattern.ReplaceAllString(text, "$1$2")
 	}
 	return cause(text)
 }
+
+// madeLocal matches the beginning of a path in a kustomization as the library reads it.
+var madeLocal = regexp.MustCompile(`(^|[\s'"(\[=])\./`)
 
 // quotedPatterns match errors of the library that quote the literals of a secretGenerator, or a
 // patch, which may be one of a Secret. Their groups are what may be printed.

@@ -1,0 +1,48 @@
+package kustomize
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/muster-deploy/muster/internal/plaintext"
+)
+
+// maxProblems limits the problems that are reported.
+const maxProblems = 100
+
+// problems are the different problems of a kustomization and of those that it names.
+type problems struct {
+	dir     string // paths in problems are relative to it
+	errs    []error
+	known   map[string]bool
+	omitted int
+}
+
+// add adds a problem of a file, unless it is known.
+func (p *problems) add(path, format string, args ...any) {
+	if rel, err := filepath.Rel(p.dir, path); err == nil {
+		path = filepath.ToSlash(rel)
+	}
+	if len(p.errs) == maxProblems {
+		p.omitted++
+		return
+	}
+	text := plaintext.Line(fmt.Sprintf("%s: %s", path, fmt.Sprintf(format, args...)))
+	if p.known[text] {
+		return
+	}
+	if p.known == nil {
+		p.known = map[string]bool{}
+	}
+	p.known[text] = true
+	p.errs = append(p.errs, errors.New(text))
+}
+
+// join returns all problems, a line each.
+func (p *problems) join() error {
+	if p.omitted > 0 {
+		return errors.Join(append(p.errs, fmt.Errorf("and %d more problems", p.omitted))...)
+	}
+	return errors.Join(p.errs...)
+}

@@ -1,0 +1,354 @@
+package kustomize
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/provider"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/plaintext"
+)
+
+// tree reads a kustomization and all that it names, as the library does, and checks that nothing is
+// fetched or started. For each kustomization it writes one that says the same, in which every path
+// begins so that it cannot be an address.
+type tree struct {
+	disk      *disk
+	resources *resmap.Factory
+	seen      map[visit]bool
+	problems
+}
+
+// visit is a folder and the use of its objects.
+type visit struct {
+	folder  string // relative to the folder of the file system
+	plugins bool   // its objects configure plugins
+}
+
+// newTree returns a tree whose problems have paths relative to a folder.
+func newTree(d *disk, dir string) *tree {
+	return &tree{
+		disk:      d,
+		resources: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory()),
+		seen:      map[visit]bool{},
+		problems:  problems{dir: dir},
+	}
+}
+
+// file is a kustomization that is read.
+type file struct {
+	*tree
+	path   string // absolute
+	folder string // absolute
+}
+
+// readFolder reads the kustomization of a folder. The build reports a missing one.
+func (t *tree) readFolder(dir string, plugins bool) {
+	rel, _, err := t.disk.resolve(dir)
+	if err != nil || t.seen[visit{rel, plugins}] {
+		return
+	}
+	t.seen[visit{rel, plugins}] = true
+	folder := filepath.Join(t.disk.real, rel)
+	path, found := t.findFile(folder)
+	if path == "" {
+		return
+	}
+	f := &file{tree: t, path: path, folder: folder}
+	text, err := t.disk.read(found)
+	if err != nil {
+		t.add(path, "%s", causeOf(err))
+		return
+	}
+	k, err := decode(text)
+	if err != nil {
+		t.add(path, "%s", err)
+		return
+	}
+	f.readFields(k, plugins)
+	k.FixKustomization()
+	if plugins {
+		f.checkPlain(k)
+	}
+	t.write(path, filepath.Join(rel, filepath.Base(path)), k)
+}
+
+// findFile returns the path of a folder's kustomization, and where it is relative to the folder of
+// the file system: it may be a link. It returns nothing if there is none, or a problem.
+func (t *tree) findFile(folder string) (path, found string) {
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		file := filepath.Join(folder, name)
+		at, info, err := t.disk.resolve(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !t.disk.isLink(file), err == nil && info.IsDir():
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			t.add(file, "it is a symbolic link that leads nowhere")
+			return "", ""
+		case err != nil:
+			t.add(file, "%s", causeOf(err))
+			return "", ""
+		case !within(filepath.Join(t.disk.real, at), folder):
+			t.add(file, "it is a link to a file that is not in or below its folder")
+			return "", ""
+		case path != "":
+			t.add(path, "the folder has %s too; keep one of them", name)
+			return "", ""
+		}
+		path, found = file, at
+	}
+	return path, found
+}
+
+// within reports whether a path is in or below a folder. Both are absolute.
+func within(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// write keeps the content that the library reads instead of a file.
+func (t *tree) write(path, rel string, k *types.Kustomization) {
+	if k.CheckEmpty() != nil {
+		t.add(path, "the kustomization is empty; list its files in resources")
+		return
+	}
+	if k.MetaData == nil {
+		k.MetaData = &types.ObjectMeta{} // so that fields with empty lists do not count as none
+	}
+	text, err := yaml.Marshal(k)
+	if err != nil {
+		t.add(path, "%s", plaintext.HideYAML(err))
+		return
+	}
+	t.disk.checked[rel] = text
+}
+
+// decode returns a kustomization as the library reads it. It is one document, whose keys are known
+// and different.
+func decode(text []byte) (*types.Kustomization, error) {
+	documents := kyaml.NewDecoder(bytes.NewReader(text))
+	for number := 1; ; number++ {
+		var node kyaml.Node
+		if err := documents.Decode(&node); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, syntaxError(err)
+		}
+		if number > 1 && (len(node.Content) == 0 || node.Content[0].ShortTag() != "!!null") {
+			return nil, errors.New("it has several documents, and a kustomization is one; " +
+				"put the others into files")
+		}
+	}
+	j, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	var k types.Kustomization
+	if err := checkKeys(j, reflect.TypeFor[types.Kustomization]()); err != nil {
+		return nil, err
+	}
+	if err := k.Unmarshal(text); err != nil {
+		return nil, syntaxError(err)
+	}
+	return &k, nil
+}
+
+// syntaxError returns an error of a library in one line, without what only its developers know.
+func syntaxError(err error) error {
+	text := plaintext.HideYAML(err).Error()
+	for _, prefix := range []string{
+		"invalid Kustomization: ", "error converting YAML to JSON: ", "yaml: ", "unmarshal errors:",
+		"json: ",
+	} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return errors.New(strings.Join(strings.Fields(text), " "))
+}
+
+// causeOf returns an error without the path that it begins with.
+func causeOf(err error) error {
+	if failure := (*fs.PathError)(nil); errors.As(err, &failure) {
+		return failure.Err
+	}
+	return err
+}
+
+const needsHelm = "%s needs a tool that is not run here; " +
+	"render the chart into a file and name that in resources"
+
+// checkPlain rejects a kustomization of plugins that does more than list files: what it makes of
+// them is known only after the build, and could name anything.
+func (f *file) checkPlain(k *types.Kustomization) {
+	rest := *k
+	rest.TypeMeta, rest.MetaData, rest.Resources, rest.Components = types.TypeMeta{}, nil, nil, nil
+	rest.BuildMetadata = nil
+	if !reflect.DeepEqual(rest, types.Kustomization{}) {
+		f.add(f.path, "it changes the configurations of plugins, and may only list them in resources; "+
+			"write the result into a file, and name that instead of the folder")
+	}
+}
+
+// readFields checks the fields that name files or folders, and makes their paths local.
+func (f *file) readFields(k *types.Kustomization, plugins bool) {
+	f.readEntries("resources", k.Resources, plugins)
+	f.readEntries("bases", k.Bases, plugins)
+	f.readEntries("components", k.Components, plugins)
+	f.readPlugins("generators", k.Generators)
+	f.readPlugins("transformers", k.Transformers)
+	f.readPlugins("validators", k.Validators)
+	if len(k.HelmCharts) > 0 {
+		f.add(f.path, needsHelm, "helmCharts")
+	}
+	if len(k.HelmChartInflationGenerator) > 0 {
+		f.add(f.path, needsHelm, "helmChartInflationGenerator")
+	}
+	for i := range k.ConfigMapGenerator {
+		f.readSources(&k.ConfigMapGenerator[i].KvPairSources)
+	}
+	for i := range k.SecretGenerator {
+		f.readSources(&k.SecretGenerator[i].KvPairSources)
+	}
+	f.readPaths("crds", k.Crds)
+	f.readPaths("configurations", k.Configurations)
+	for _, key := range sortedKeys(k.OpenAPI) {
+		value := k.OpenAPI[key]
+		f.readPath("openapi", &value)
+		if key == "path" {
+			k.OpenAPI[key] = value
+		}
+	}
+	for i := range k.Patches {
+		f.readPath("path", &k.Patches[i].Path)
+	}
+	f.readMergePatches("patchesStrategicMerge", k.PatchesStrategicMerge)
+	for i := range k.PatchesJson6902 {
+		f.readPath("path", &k.PatchesJson6902[i].Path)
+	}
+	for i := range k.Replacements {
+		f.readPath("path", &k.Replacements[i].Path)
+	}
+}
+
+// readEntries reads entries that name files or folders.
+func (f *file) readEntries(field string, entries []string, plugins bool) {
+	for i, entry := range entries {
+		if isRemote(entry) {
+			f.addRemote(field, entry)
+			continue
+		}
+		path, info := f.find(field, entry)
+		switch {
+		case info == nil:
+		case info.IsDir():
+			f.readFolder(path, plugins)
+		default:
+			if plugins {
+				f.readPluginFile(field, entry, path)
+			}
+		}
+		entries[i] = f.localFile(entry, info)
+	}
+}
+
+// find returns the absolute path of an entry and the information on its file. It reports an entry
+// that cannot be used, and then returns no information.
+func (f *file) find(field, entry string) (string, fs.FileInfo) {
+	path := entry
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(f.folder, entry)
+	}
+	_, info, err := f.disk.resolve(path)
+	outside := (*outsideError)(nil)
+	switch {
+	case errors.As(err, &outside):
+		f.add(f.path, "%s names %q, which lies outside of %s", field, entry, outside.root)
+		return path, nil
+	case err != nil:
+		f.add(f.path, "%s names %q, which does not exist", field, entry)
+		return path, nil
+	}
+	if err := boundedio.CheckMode(entry, info.Mode()); err != nil {
+		f.add(f.path, "%s names %q: %s", field, entry, errors.Unwrap(err))
+		return path, nil
+	}
+	return path, info
+}
+
+// readSources checks the files of a generator.
+func (f *file) readSources(s *types.KvPairSources) {
+	for i, entry := range s.FileSources {
+		key, path := splitSource(entry)
+		if isRemote(entry) || isRemote(path) {
+			f.addRemote("files", entry)
+			continue
+		}
+		if file := f.localFile(path, nil); key == "" && filepath.Base(file) == original {
+			s.FileSources[i] = filepath.Base(path) + "=" + file
+		} else {
+			s.FileSources[i] = key + file
+		}
+	}
+	f.readPaths("envs", s.EnvSources)
+	f.readPath("env", &s.EnvSource)
+}
+
+// readMergePatches checks patches, each of which is a file or the patch itself.
+func (f *file) readMergePatches(field string, patches []types.PatchStrategicMerge) {
+	for i, patch := range patches {
+		if _, err := f.resources.RF().SliceFromBytes([]byte(patch)); err != nil {
+			path := string(patch)
+			f.readPath(field, &path)
+			patches[i] = types.PatchStrategicMerge(path)
+		}
+	}
+}
+
+// readPaths checks entries that name files.
+func (f *file) readPaths(field string, entries []string) {
+	for i := range entries {
+		f.readPath(field, &entries[i])
+	}
+}
+
+// readPath checks an entry that names a file, if it is not empty. The build reports missing files.
+func (f *file) readPath(field string, entry *string) {
+	switch {
+	case isRemote(*entry):
+		f.addRemote(field, *entry)
+	case *entry != "":
+		*entry = f.localFile(*entry, nil)
+	}
+}
+
+// localFile returns a path as the library reads it: that of a kustomization file, which is no
+// kustomization in this place, leads to what is on disk.
+func (f *file) localFile(entry string, info fs.FileInfo) string {
+	path := local(entry)
+	if info != nil && info.IsDir() || path == "" {
+		return path
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(f.folder, path)
+	}
+	if rel, info, err := f.disk.resolve(path); err == nil && !info.IsDir() &&
+		IsFile(filepath.Base(rel)) {
+		return local(entry) + "/" + original
+	}
+	return local(entry)
+}
+
+func (f *file) addRemote(field, entry string) {
+	f.add(f.path, "%s names %q, and nothing is fetched from elsewhere; keep a copy in the package",
+		field, entry)
+}
