@@ -202,9 +202,8 @@ func (o *options) setUp(ctx context.Context, mgr manager.Manager) error {
 	counts := metrics.New(mgr.GetClient())
 	r := &reconcile.Reconciler{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(),
-		Recorder:              mgr.GetEventRecorder("muster-controller"),
-		DefaultServiceAccount: o.defaultServiceAccount, Shard: o.shard,
-		ArtifactKinds: o.artifactKinds, Counts: counts,
+		Recorder: mgr.GetEventRecorder("muster-controller"),
+		Shard:    o.shard, ArtifactKinds: o.artifactKinds, Counts: counts,
 	}
 	r.Members = members.New(r.Touched)
 	r.Sources = &source.Fetcher{
@@ -216,6 +215,7 @@ func (o *options) setUp(ctx context.Context, mgr manager.Manager) error {
 		Gate:    gate.New(o.concurrent, o.perNamespace, counts.Waited),
 		Sources: r.Sources, Members: r.Members, Name: host, Tool: tool,
 		BeforeWrite: r.BeforeWrite, BeforeDelete: r.BeforeDelete, Changed: r.Changed,
+		DefaultServiceAccount: o.defaultServiceAccount,
 	}
 	if err := r.SetUp(ctx, mgr); err != nil {
 		return err

@@ -5,6 +5,7 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -68,6 +69,10 @@ func NewPool(
 	}
 }
 
+// ErrNoAccount reports a Set without a service account in the cluster of the controller, where
+// nothing is done with the permissions of the controller itself.
+var ErrNoAccount = errors.New("the Set names no service account")
+
 // As returns the identity as which a Set is deployed: the service account, or the user of a
 // kubeconfig if that is empty. It sends no request but to read the Secret of a kubeconfig, whose
 // errors are those of ReadKubeconfig. An identity that no Set has any more is forgotten.
@@ -76,7 +81,11 @@ func (p *Pool) As(
 ) (*Identity, error) {
 	id, config := identity{namespace: set.Namespace, serviceAccount: serviceAccount}, p.config
 	name := client.ObjectKeyFromObject(set)
-	if set.Spec.Cluster != nil {
+	switch {
+	case set.Spec.Cluster == nil && serviceAccount == "":
+		p.Forget(name)
+		return nil, ErrNoAccount
+	case set.Spec.Cluster != nil:
 		other, err := ReadKubeconfig(ctx, p.reader, set)
 		if err != nil {
 			p.Forget(name)

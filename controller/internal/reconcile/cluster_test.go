@@ -52,11 +52,11 @@ func TestReasonsOfClusters(t *testing.T) {
 // Records of the same name in other clusters are other records, and the default service account is
 // one of the controller's cluster.
 func TestOtherClusters(t *testing.T) {
-	r := &Reconciler{DefaultServiceAccount: "deployer"}
-	if got := r.serviceAccount(inCluster("")); got != "deployer" {
+	r := &Reconciler{Runner: &run.Runner{DefaultServiceAccount: "deployer"}}
+	if got := r.Runner.ServiceAccount(inCluster("")); got != "deployer" {
 		t.Errorf("in the own cluster the service account is %q", got)
 	}
-	if got := r.serviceAccount(inCluster("prod")); got != "" {
+	if got := r.Runner.ServiceAccount(inCluster("prod")); got != "" {
 		t.Errorf("in another cluster the service account is %q", got)
 	}
 	own, prod := recordKey(inCluster("")), recordKey(inCluster("prod"))
@@ -64,7 +64,8 @@ func TestOtherClusters(t *testing.T) {
 	if own == prod || prod == test || prod != recordKey(inCluster("prod")) {
 		t.Errorf("the records are %q, %q and %q", own, prod, test)
 	}
-	if reason, message := r.refuses(t.Context(), inCluster(""), ""); reason != "NoServiceAccount" {
+	r.Runner.DefaultServiceAccount = ""
+	if reason, message := r.refuses(t.Context(), inCluster("")); reason != "NoServiceAccount" {
 		t.Errorf("without a service account: %s, %s", reason, message)
 	}
 }

@@ -60,7 +60,7 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	s.run = r.Runner.Start(r.base, set, run.Destroy, key, r.serviceAccount(set), 0)
+	s.run = r.Runner.Start(r.base, set, run.Destroy, key, 0)
 	return ctrl.Result{}, nil
 }
 
@@ -76,7 +76,7 @@ func (r *Reconciler) destroyed(
 		return false, nil
 	}
 	out := s.run.Outcome()
-	if out.Task != run.Destroy || out.Superseded() {
+	if out.Task != run.Destroy || out.Superseded() || s.run.Generation != set.Generation {
 		r.settle(s, set)
 		return false, nil
 	}
@@ -143,7 +143,7 @@ func (r *Reconciler) orphans(ctx context.Context, set *v1alpha1.Set) string {
 	if set.Spec.Suspend {
 		return "the Set is suspended"
 	}
-	if r.serviceAccount(set) == "" && set.Spec.Cluster == nil {
+	if r.Runner.ServiceAccount(set) == "" && set.Spec.Cluster == nil {
 		return "the Set names no service account"
 	}
 	if other := r.sameRecord(ctx, set, false); other != "" {
@@ -162,7 +162,7 @@ func (r *Reconciler) orphans(ctx context.Context, set *v1alpha1.Set) string {
 		return r.disconnected(ctx, set)
 	}
 	account := &corev1.ServiceAccount{}
-	name := client.ObjectKey{Namespace: set.Namespace, Name: r.serviceAccount(set)}
+	name := client.ObjectKey{Namespace: set.Namespace, Name: r.Runner.ServiceAccount(set)}
 	if apierrors.IsNotFound(r.Reader.Get(ctx, name, account)) {
 		return "the service account " + name.Name + " is gone"
 	}

@@ -146,9 +146,9 @@ func evaluate(program cel.Program, self, dep *v1alpha1.Set) (bool, error) {
 
 // refuses returns why a Set cannot be kept; an empty reason if it can.
 func (r *Reconciler) refuses(
-	ctx context.Context, set *v1alpha1.Set, account string,
+	ctx context.Context, set *v1alpha1.Set,
 ) (reason, message string) {
-	if account == "" && set.Spec.Cluster == nil {
+	if r.Runner.ServiceAccount(set) == "" && set.Spec.Cluster == nil {
 		return "NoServiceAccount", "spec.serviceAccountName is missing: name a service account of " +
 			"the namespace, as which the objects are deployed"
 	}

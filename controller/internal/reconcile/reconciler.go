@@ -7,6 +7,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -37,8 +38,7 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	Counts   *metrics.Counts
 
-	DefaultServiceAccount string // of Sets that name none; empty for none
-	Shard                 string // of the Sets that are kept
+	Shard string // of the Sets that are kept
 	// ArtifactKinds are the kinds of sources with an artifact, as KIND.GROUP.
 	ArtifactKinds []string
 	base          context.Context // of runs: it ends with the process
@@ -90,6 +90,12 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	set = set.DeepCopy() // the cache shares its objects
+	if s := r.states.of(req.NamespacedName); s.uid != set.UID {
+		if s.uid != "" { // what is known is about an earlier Set of the name
+			r.forget(req.NamespacedName)
+		}
+		r.states.of(req.NamespacedName).uid = set.UID
+	}
 	switch {
 	case !set.DeletionTimestamp.IsZero():
 		return r.delete(ctx, set)
@@ -130,20 +136,20 @@ func (r *Reconciler) suspend(ctx context.Context, set *v1alpha1.Set) (ctrl.Resul
 // keep starts the run of a Set that it needs, and writes the status.
 func (r *Reconciler) keep(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, error) {
 	name := client.ObjectKeyFromObject(set)
-	s, account := r.states.of(name), r.serviceAccount(set)
-	if s.run != nil && !s.running() {
-		set = &v1alpha1.Set{} // the cache may not have what was written last
-		if err := r.Reader.Get(ctx, name, set); err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(err)
+	s := r.states.of(name)
+	if s.run != nil && !s.running() { // the cache may not have what was written last
+		fresh, err := r.reread(ctx, set)
+		if fresh == nil || err != nil {
+			return ctrl.Result{}, err
 		}
-		if !set.DeletionTimestamp.IsZero() || set.Spec.Suspend {
+		if set = fresh; set.Spec.Suspend {
 			return ctrl.Result{}, nil // the cache is about to bring the worker back
 		}
 		if err := r.settled(ctx, set, s); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	if reason, message := r.refuses(ctx, set, account); reason != "" {
+	if reason, message := r.refuses(ctx, set); reason != "" {
 		if s.running() {
 			s.run.Supersede()
 		}
@@ -174,7 +180,7 @@ func (r *Reconciler) keep(ctx context.Context, set *v1alpha1.Set) (ctrl.Result, 
 		}
 	}
 	if d.task != "" {
-		err = r.start(ctx, set, s, d, keyOf(set, state), account)
+		err = r.start(ctx, set, s, d, keyOf(set, state))
 	} else if s.running() {
 		err = r.writeProgress(ctx, set, s)
 	}
@@ -202,28 +208,35 @@ func sameSpec(a, b string) bool {
 	return first == second
 }
 
-// serviceAccount returns the service account as which a Set is deployed; empty for none. The
-// default is one of the controller's cluster.
-func (r *Reconciler) serviceAccount(set *v1alpha1.Set) string {
-	if set.Spec.ServiceAccountName != "" || set.Spec.Cluster != nil {
-		return set.Spec.ServiceAccountName
+// reread returns a Set as the server has it; nil if the cache is about to bring the worker back,
+// since that is another Set of the name, or one that is not kept any more.
+func (r *Reconciler) reread(
+	ctx context.Context, cached *v1alpha1.Set,
+) (*v1alpha1.Set, error) {
+	set := &v1alpha1.Set{}
+	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(cached), set); err != nil {
+		return nil, client.IgnoreNotFound(err)
 	}
-	return r.DefaultServiceAccount
+	if set.UID != cached.UID || !set.DeletionTimestamp.IsZero() ||
+		set.Labels[v1alpha1.LabelShard] != r.Shard {
+		return nil, nil
+	}
+	return set, nil
 }
 
 // start starts a run.
 func (r *Reconciler) start(
-	ctx context.Context, set *v1alpha1.Set, s *state, d decision, key, account string,
+	ctx context.Context, set *v1alpha1.Set, s *state, d decision, key string,
 ) error {
 	if len(set.Spec.Windows) > 0 { // the cache may not know yet what was applied last
-		generation := set.Generation
-		set = set.DeepCopy()
-		if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(set), set); err != nil {
-			return client.IgnoreNotFound(err)
+		fresh, err := r.reread(ctx, set)
+		if fresh == nil || err != nil {
+			return err
 		}
-		if set.Generation != generation {
+		if fresh.Generation != set.Generation {
 			return nil // the cache is about to bring the worker back
 		}
+		set = fresh
 	}
 	// One that was ready before the controller has started stays so until there is something to write.
 	s.silent = !d.quiet && s.last == nil && IsReady(set)
@@ -246,14 +259,14 @@ func (r *Reconciler) start(
 	if s.waitedKey != key {
 		s.waited = 0
 	}
-	s.run = r.Runner.Start(r.base, set, d.task, key, account, s.waited)
+	s.run = r.Runner.Start(r.base, set, d.task, key, s.waited)
 	return nil
 }
 
 // BeforeWrite makes sure that a Set which is deleted stays until its objects are gone.
-func (r *Reconciler) BeforeWrite(ctx context.Context, name types.NamespacedName) error {
-	set := &v1alpha1.Set{}
-	if err := r.Client.Get(ctx, name, set); err != nil {
+func (r *Reconciler) BeforeWrite(ctx context.Context, running *v1alpha1.Set) error {
+	set, err := r.same(ctx, running)
+	if err != nil {
 		return err
 	}
 	if controllerutil.ContainsFinalizer(set, v1alpha1.Finalizer) {
@@ -271,15 +284,27 @@ func (r *Reconciler) BeforeWrite(ctx context.Context, name types.NamespacedName)
 // BeforeDelete notes in the status what marks the objects that are deleted. When the record is
 // gone, nothing else says that a run of the Set has deleted it.
 func (r *Reconciler) BeforeDelete(
-	ctx context.Context, name types.NamespacedName, mark string,
+	ctx context.Context, running *v1alpha1.Set, mark string,
 ) error {
-	set := &v1alpha1.Set{}
-	if err := r.Client.Get(ctx, name, set); err != nil || set.Status.Deleting == mark {
+	set, err := r.same(ctx, running)
+	if err != nil || set.Status.Deleting == mark {
 		return err
 	}
 	before := set.DeepCopy()
 	set.Status.Deleting = mark
 	return r.Client.Status().Patch(ctx, set, client.MergeFrom(before))
+}
+
+// same returns a Set as the cache has it. It is an error if that is another one of the name.
+func (r *Reconciler) same(ctx context.Context, running *v1alpha1.Set) (*v1alpha1.Set, error) {
+	set := &v1alpha1.Set{}
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(running), set); err != nil {
+		return nil, err
+	}
+	if set.UID != running.UID {
+		return nil, errors.New("the Set was deleted, and created again")
+	}
+	return set, nil
 }
 
 // settled takes over the outcome of a run, and writes it to the status.

@@ -35,6 +35,7 @@ const idleMost = time.Minute
 // state is what the controller remembers of a Set. A controller that was started again begins
 // without, and looks at every Set once.
 type state struct {
+	uid  types.UID    // of the Set
 	run  *run.Run     // that was started last; nil for none
 	last *run.Outcome // of the last run that was not superseded
 	key  string       // of that run

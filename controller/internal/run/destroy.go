@@ -39,7 +39,7 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 		AllowDelete: j.set.Spec.Prune.AllowDelete, Timeout: durationOf(j.set.Spec.Wait.Timeout),
 		Holder: j.holder(), Check: func(p *muster.Plan) error {
 			out.Plan = p
-			if err := j.runner.BeforeDelete(ctx, j.name(), mark.Text); err != nil {
+			if err := j.runner.BeforeDelete(ctx, j.set, mark.Text); err != nil {
 				return fmt.Errorf("note in the status that the objects are deleted: %w", err)
 			}
 			j.write(p)

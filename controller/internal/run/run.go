@@ -99,17 +99,28 @@ type Runner struct {
 	Name    string // of this process, for those who wait for a lock
 	Tool    string // name and version, for the history
 	// BeforeWrite is called right before the first write of a Set.
-	BeforeWrite func(ctx context.Context, set types.NamespacedName) error
+	BeforeWrite func(ctx context.Context, set *v1alpha1.Set) error
 	// BeforeDelete is called before the objects of a Set are deleted, with what marks them.
-	BeforeDelete func(ctx context.Context, set types.NamespacedName, mark string) error
+	BeforeDelete func(ctx context.Context, set *v1alpha1.Set, mark string) error
 	// Changed is called, from any goroutine, when there is news of a run. It must not block.
 	Changed func(set types.NamespacedName)
 	// Quiet is how long a run has a slot without writing anything; 0 means five seconds.
 	Quiet time.Duration
 	// Now returns the time, by which windows are open; nil means time.Now.
 	Now func() time.Time
+	// DefaultServiceAccount is that of Sets which name none; empty for none.
+	DefaultServiceAccount string
 
 	running sync.WaitGroup
+}
+
+// ServiceAccount returns the service account as which a Set is deployed; empty for none. The
+// default is one of the controller's cluster.
+func (r *Runner) ServiceAccount(set *v1alpha1.Set) string {
+	if set.Spec.ServiceAccountName != "" || set.Spec.Cluster != nil {
+		return set.Spec.ServiceAccountName
+	}
+	return r.DefaultServiceAccount
 }
 
 // now returns the time.
@@ -160,11 +171,11 @@ type Cause struct {
 	Message string
 }
 
-// Start starts a run of a Set, which must not change. If it continues runs that were overtaken,
-// waited is how long they have waited; it waits so much shorter, and for no window.
+// Start starts a run of a Set, which must not change: all that the run does, and as whom, is what
+// this Set says. If it continues runs that were overtaken, waited is how long they have waited; it
+// waits so much shorter, and for no window.
 func (r *Runner) Start(
-	ctx context.Context, set *v1alpha1.Set, task Task, key, serviceAccount string,
-	waited time.Duration,
+	ctx context.Context, set *v1alpha1.Set, task Task, key string, waited time.Duration,
 ) *Run {
 	ctx, cancel := context.WithCancelCause(ctx)
 	started := &Run{
@@ -172,7 +183,7 @@ func (r *Runner) Start(
 		Request: set.Annotations[v1alpha1.AnnotationReconcile],
 		compare: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	one := &job{runner: r, set: set, run: started, serviceAccount: serviceAccount}
+	one := &job{runner: r, set: set, run: started, serviceAccount: r.ServiceAccount(set)}
 	r.running.Go(func() {
 		outcome := &Outcome{Task: task, Began: time.Now()}
 		one.do(ctx, outcome)
@@ -423,7 +434,7 @@ func (j *job) check(
 		return cmp.Or[error](j.writePlan(ctx, as, p), &waitingError{})
 	}
 	if len(p.Steps) > 0 { // objects that existed before go with the Set, too
-		if err := j.runner.BeforeWrite(ctx, j.name()); err != nil {
+		if err := j.runner.BeforeWrite(ctx, j.set); err != nil {
 			return fmt.Errorf("prepare the Set for its deletion: %w", err)
 		}
 	}
