@@ -1,6 +1,7 @@
 package sets
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -8,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/adopt"
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -200,4 +203,48 @@ func TestLacks(t *testing.T) {
 			t.Errorf("%s, %s: %v", c.now, c.former, got)
 		}
 	}
+}
+
+// TestUndoDeletesOwn: the first Secret names the others by their number. Only Secrets of the type
+// are deleted, as they were read.
+func TestUndoDeletesOwn(t *testing.T) {
+	c := &uidCluster{Cluster: &enginetest.Cluster{}}
+	store := newUndoStore(c, false, "n", "x")
+	secret := func(ref object.Ref, kind string) *unstructured.Unstructured {
+		obj := namedObject(ref, "v1")
+		obj.Object["type"] = kind
+		return obj
+	}
+	first := secret(store.first(), undoType)
+	first.SetAnnotations(map[string]string{undoParts: "5", undoGeneration: "0"})
+	part, foreign := secret(store.ref(2, 0), undoType), secret(store.ref(3, 0), "Opaque")
+	for _, obj := range []*unstructured.Unstructured{first, part, foreign} {
+		c.Put(obj)
+	}
+	if err := store.delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := c.Refs().Refs(); len(left) != 1 || left[0] != object.RefOf(foreign) {
+		t.Errorf("left: %v", left)
+	}
+	if c.without > 0 {
+		t.Errorf("%d deletions without a UID", c.without)
+	}
+}
+
+// uidCluster counts deletions without a UID.
+type uidCluster struct {
+	*enginetest.Cluster
+	otherMethods
+	without int
+}
+
+// otherMethods are those that an API server in memory does not have.
+type otherMethods struct{ Cluster }
+
+func (c *uidCluster) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
+	if d.UID == "" {
+		c.without++
+	}
+	return c.Cluster.Delete(ctx, d)
 }
