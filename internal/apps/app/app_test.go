@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/object"
@@ -468,5 +469,36 @@ func TestDeleteMeetsAnother(t *testing.T) {
 	}
 	if names := f.names(); len(names) != 0 {
 		t.Errorf("records: %v", names)
+	}
+}
+
+// The record of an app names that of its last deployment. Another ConfigMap of that name is not
+// written.
+func TestCloseLastOfOthers(t *testing.T) {
+	f := newFake()
+	app, err := newStore(f).Ensure(t.Context(), Request{Name: "web", Namespace: "demo"})
+	if err == nil {
+		err = app.Begin(t.Context(), "update", nil, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"spec": "theirs"},
+		"metadata": map[string]any{"namespace": "demo", "name": "foreign", "uid": "f"},
+	}}
+	f.objects[object.RefOf(foreign)] = foreign
+	own := app.Meta.LastDeploymentName
+	for _, name := range []string{"foreign", own} {
+		app.Meta.LastDeploymentName = name
+		if err := app.CloseLast(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := specOf(t, f, "demo", "foreign"); got != "theirs" {
+		t.Errorf("the ConfigMap of others: %s", got)
+	}
+	if got := specOf(t, f, "demo", own); !strings.Contains(got, `"successful":false`) {
+		t.Errorf("the record of the deployment: %s", got)
 	}
 }
