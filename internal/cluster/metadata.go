@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -26,16 +27,22 @@ type metadataList struct {
 	} `json:"items"`
 }
 
-// readMetadata reads one page of a list of metadata. The selector is one of labels; empty for all.
+// selectors limit a list by labels and fields; empty for all.
+type selectors struct{ labels, fields string }
+
+// readMetadata reads one page of a list of metadata.
 func (c *Client) readMetadata(
-	ctx context.Context, path, selector, next string, limit int,
+	ctx context.Context, path string, s selectors, next string, limit int,
 ) (*metadataList, error) {
 	request := c.rest.Get().
 		AbsPath(path).
 		SetHeader("Accept", metadataListMIME).
 		Param("limit", strconv.Itoa(limit))
-	if selector != "" {
-		request = request.Param("labelSelector", selector)
+	if s.labels != "" {
+		request = request.Param("labelSelector", s.labels)
+	}
+	if s.fields != "" {
+		request = request.Param("fieldSelector", s.fields)
 	}
 	if next != "" {
 		request = request.Param("continue", next)
@@ -58,15 +65,15 @@ func (c *Client) readMetadata(
 	return &page, nil
 }
 
-// listMetadata returns the metadata of all objects below a path that a label selector matches.
+// listMetadata returns the metadata of all objects below a path that selectors match.
 func (c *Client) listMetadata(
-	ctx context.Context, path, selector string,
+	ctx context.Context, path string, s selectors,
 ) ([]metav1.ObjectMeta, error) {
 	var found []metav1.ObjectMeta
 	for next := ""; ; {
 		var page *metadataList
 		err := c.retry(ctx, func() (err error) {
-			page, err = c.readMetadata(ctx, path, selector, next, pageSize)
+			page, err = c.readMetadata(ctx, path, s, next, pageSize)
 			return err
 		})
 		if err != nil {
@@ -83,7 +90,7 @@ func (c *Client) listMetadata(
 
 // listNames returns the names of all objects below a path.
 func (c *Client) listNames(ctx context.Context, path string) ([]string, error) {
-	found, err := c.listMetadata(ctx, path, "")
+	found, err := c.listMetadata(ctx, path, selectors{})
 	names := make([]string, len(found))
 	for i, metadata := range found {
 		names[i] = metadata.Name
@@ -97,6 +104,24 @@ func (c *Client) listNames(ctx context.Context, path string) ([]string, error) {
 func (c *Client) ListMetadata(
 	ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string,
 ) ([]metav1.ObjectMeta, error) {
+	return c.listMetadataOf(ctx, gk, namespace, selectors{labels: LabelSelector(with).String()})
+}
+
+// ListSecretMetadata returns what ListMetadata does of the Secrets of a type. Metadata has no type,
+// so the server selects by it.
+func (c *Client) ListSecretMetadata(
+	ctx context.Context, secretType, namespace string, with map[string]string,
+) ([]metav1.ObjectMeta, error) {
+	return c.listMetadataOf(ctx, schema.GroupKind{Kind: "Secret"}, namespace, selectors{
+		LabelSelector(with).String(), fields.OneTermEqualSelector("type", secretType).String(),
+	})
+}
+
+// listMetadataOf returns the metadata of the objects of a kind that selectors match, in a
+// namespace, or in all if it is empty.
+func (c *Client) listMetadataOf(
+	ctx context.Context, gk schema.GroupKind, namespace string, s selectors,
+) ([]metav1.ObjectMeta, error) {
 	kind, err := c.Kind(ctx, gk)
 	if err != nil {
 		return nil, err
@@ -106,7 +131,7 @@ func (c *Client) ListMetadata(
 		path += "namespaces/" + namespace + "/"
 	}
 	path += kind.Resource.Resource
-	found, err := c.listMetadata(ctx, path, LabelSelector(with).String())
+	found, err := c.listMetadata(ctx, path, s)
 	if err != nil {
 		return nil, c.explain(fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err))
 	}
@@ -123,7 +148,7 @@ const maxNodes = 250
 // It sends one request for metadata. In a cluster of more than maxNodes it considers the first by
 // name, since no server sorts by age.
 func (c *Client) Nodes(ctx context.Context) (oldest string, more int, err error) {
-	page, err := c.readMetadata(ctx, "/api/v1/nodes", "", "", maxNodes)
+	page, err := c.readMetadata(ctx, "/api/v1/nodes", selectors{}, "", maxNodes)
 	if err != nil {
 		return "", 0, c.explain(fmt.Errorf("list nodes: %w", err))
 	}

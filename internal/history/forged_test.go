@@ -36,7 +36,8 @@ func aSecret(namespace, name, kind, set string, number int) *unstructured.Unstru
 		"data": map[string]any{"key": "dmFsdWU="},
 	}
 	if set != "" {
-		obj.SetLabels(map[string]string{labelSet: set, labelRevision: strconv.Itoa(number)})
+		obj.SetLabels(map[string]string{labelSet: set, labelRevision: strconv.Itoa(number),
+			labelPart: "1"})
 	}
 	return obj
 }

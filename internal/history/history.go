@@ -11,6 +11,10 @@
 // The data of Secrets is stored in their own namespaces, so that nobody can read it who could not
 // read the Secrets, or only as a digest.
 //
+// Whoever may create Secrets in the namespace of a record can write a head. So no Secret is deleted
+// or read because a head names it: it must have the type, the labels of the set and the revision,
+// and, in another namespace, a name that is made from the set. A deletion carries its UID.
+//
 // Writes are not fenced: the caller holds the lock of the set. This package decides nothing about
 // when a revision is written, and prints nothing.
 package history
@@ -24,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
@@ -35,8 +40,8 @@ type Cluster interface {
 	List(
 		ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
 	) ([]*unstructured.Unstructured, error)
-	ListMetadata(
-		ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
+	ListSecretMetadata(
+		ctx context.Context, secretType, namespace string, labels map[string]string,
 	) ([]metav1.ObjectMeta, error)
 	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
 	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
@@ -156,8 +161,9 @@ type Head struct {
 	Pinned bool  // Prune keeps it
 	Err    error // why the description cannot be read; then only Number is known
 
-	name  string // of the Secret
-	label string // of the set
+	name  string    // of the Secret
+	uid   types.UID // of the Secret
+	label string    // of the set
 }
 
 // Object is one desired object of a revision.

@@ -37,10 +37,10 @@ func (s *server) count(request string, content any) {
 	s.requests, s.bytes = append(s.requests, request), s.bytes+len(text)
 }
 
-func (s *server) ListMetadata(
-	ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string,
+func (s *server) ListSecretMetadata(
+	ctx context.Context, secretType, namespace string, with map[string]string,
 ) ([]metav1.ObjectMeta, error) {
-	found, err := s.Cluster.ListMetadata(ctx, gk, namespace, with)
+	found, err := s.Cluster.ListSecretMetadata(ctx, secretType, namespace, with)
 	s.count("list metadata", found)
 	return found, err
 }

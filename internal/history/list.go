@@ -9,10 +9,13 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
@@ -53,7 +56,7 @@ func (s *Store) list(ctx context.Context) (*listing, error) {
 
 // listWith lists the revisions with some labels.
 func (s *Store) listWith(ctx context.Context, labels map[string]string) (*listing, error) {
-	found, err := s.Cluster.ListMetadata(ctx, secretKind.GroupKind(), s.Set.Namespace, labels)
+	found, err := s.Cluster.ListSecretMetadata(ctx, secretType, s.Set.Namespace, labels)
 	if err != nil {
 		return nil, fmt.Errorf("list the revisions of %q: %w", s.Set.Name, err)
 	}
@@ -68,16 +71,39 @@ func (s *Store) listWith(ctx context.Context, labels map[string]string) (*listin
 			l.parts = append(l.parts, found[i])
 		}
 	}
-	slices.SortFunc(l.heads, func(a, b Head) int { return cmp.Compare(b.Number, a.Number) })
+	slices.SortFunc(l.heads, func(a, b Head) int {
+		return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(a.label, b.label),
+			cmp.Compare(a.name, b.name))
+	})
 	for i := range l.heads {
 		l.heads[i].checkParts(s.Set, l.parts)
 	}
+	l.checkNumbers()
 	return l, nil
+}
+
+// checkNumbers sets the errors of heads of one set that have the same number: one of them is
+// forged, and nothing shows which.
+func (l *listing) checkNumbers() {
+	for i := range l.heads[min(1, len(l.heads)):] {
+		a, b := &l.heads[i], &l.heads[i+1]
+		if a.Number == b.Number && a.label == b.label {
+			err := severalHeads(a.Number, a.name, b.name)
+			a.Err, b.Err = cmp.Or(a.Err, err), cmp.Or(b.Err, err)
+		}
+	}
+}
+
+// severalHeads returns the error of Secrets that say that they are the head of one revision.
+func severalHeads(number int, names ...string) error {
+	slices.Sort(names)
+	return fmt.Errorf("several Secrets describe revision %d: secret/%s; delete those that muster did "+
+		"not write", number, strings.Join(names, ", secret/"))
 }
 
 // newHead returns the head with some metadata.
 func newHead(m metav1.Object, number int) Head {
-	h := Head{name: m.GetName(), label: m.GetLabels()[labelSet]}
+	h := Head{name: m.GetName(), uid: m.GetUID(), label: m.GetLabels()[labelSet]}
 	_, h.Pinned = m.GetAnnotations()[annotationPinned]
 	err := json.Unmarshal([]byte(m.GetAnnotations()[annotationMeta]), &h.Meta)
 	switch {
@@ -86,6 +112,9 @@ func newHead(m metav1.Object, number int) Head {
 			err)
 	case h.Number != number || len(h.Parts) == 0 || h.Parts[0].Name != h.name:
 		h.Err = fmt.Errorf("secret/%s is not the head of revision %d", h.name, number)
+	case slices.ContainsFunc(h.Parts, Part.isInvalid):
+		h.Err = fmt.Errorf("the annotation %s of secret/%s names a part that cannot exist",
+			annotationMeta, h.name)
 	}
 	if h.Err != nil {
 		h.Meta = Meta{Number: number}
@@ -103,6 +132,12 @@ func (h *Head) checkParts(set Set, existing []metav1.ObjectMeta) {
 			h.Err = &PartError{h.Number, part.ref(set), "which is missing"}
 		}
 	}
+}
+
+// isInvalid reports whether no Secret can have the namespace and the name of a part.
+func (p Part) isInvalid() bool {
+	return p.Namespace != "" && len(validation.IsDNS1123Label(p.Namespace)) > 0 ||
+		len(validation.IsDNS1123Subdomain(p.Name)) > 0
 }
 
 // ref returns the Secret of a part.
@@ -206,14 +241,14 @@ func (s *Store) prune(ctx context.Context, l *listing) error {
 			named[part.Name] = true
 		}
 	}
-	var unnamed []object.Ref
+	var unnamed []proven
 	unreadable := slices.ContainsFunc(l.heads, func(h Head) bool { return len(h.Parts) == 0 })
 	for _, part := range l.parts {
 		if !named[part.Name] && !unreadable { // else it may be a part of a head that cannot be read
-			unnamed = append(unnamed, Part{Name: part.Name}.ref(s.Set))
+			unnamed = append(unnamed, s.provenOf(part))
 		}
 	}
-	return errors.Join(s.deleteRevisions(ctx, excess), s.delete(ctx, unnamed))
+	return errors.Join(s.deleteRevisions(ctx, l, excess), s.delete(ctx, unnamed))
 }
 
 // excess returns the revisions beyond a limit that may be deleted, the oldest first. Of those that
@@ -243,34 +278,99 @@ func (h *Head) isIdle() bool {
 	return h.Err == nil && len(h.Changes) == 0 && (h.Outcome == Succeeded || h.Outcome == Applied)
 }
 
-// deleteRevisions deletes the heads first: what an interrupt leaves of a revision is no revision.
-func (s *Store) deleteRevisions(ctx context.Context, revisions []Head) error {
-	var heads, parts []object.Ref
-	for _, h := range revisions {
-		heads = append(heads, Part{Name: h.name}.ref(s.Set))
-		for _, part := range h.Parts[min(1, len(h.Parts)):] {
-			parts = append(parts, part.ref(s.Set))
-		}
-	}
-	if err := s.delete(ctx, heads); err != nil {
-		return err
-	}
-	return s.delete(ctx, parts)
+// proven is a Secret that is known to belong to a revision.
+type proven struct {
+	object.Ref
+	uid types.UID
 }
 
-// delete deletes Secrets. One in another namespace that may not be deleted stays.
-func (s *Store) delete(ctx context.Context, secrets []object.Ref) error {
+// provenOf returns the Secret with some metadata, which a list of revisions returned.
+func (s *Store) provenOf(m metav1.ObjectMeta) proven {
+	return proven{Part{Namespace: m.Namespace, Name: m.Name}.ref(s.Set), m.UID}
+}
+
+// deleteRevisions deletes revisions of one set, and their parts.
+func (s *Store) deleteRevisions(ctx context.Context, l *listing, revisions []Head) error {
+	gone := map[string]bool{} // labels of revisions
+	for _, h := range revisions {
+		gone[strconv.Itoa(h.Number)] = true
+	}
+	for _, h := range l.heads {
+		if !slices.ContainsFunc(revisions, func(r Head) bool { return r.uid == h.uid }) {
+			delete(gone, strconv.Itoa(h.Number)) // another head of the number stays
+		}
+	}
+	return s.deleteWithParts(ctx, l, revisions, func(number string) bool { return gone[number] })
+}
+
+// deleteWithParts deletes heads, and then the parts with some numbers: what an interrupt leaves of a
+// revision is no revision. Which parts a head names does not count, since anybody may have written
+// it; the namespaces that it names are searched.
+func (s *Store) deleteWithParts(
+	ctx context.Context, l *listing, heads []Head, belongs func(number string) bool,
+) error {
+	var secrets []proven
+	for _, h := range heads {
+		secrets = append(secrets, s.provenOf(metav1.ObjectMeta{Name: h.name, UID: h.uid}))
+	}
+	if err := s.delete(ctx, secrets); err != nil {
+		return err
+	}
+	parts := slices.Clone(l.parts)
+	for _, namespace := range s.otherNamespaces(heads) {
+		found, err := s.partsElsewhere(ctx, heads[0].label, namespace)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, found...)
+	}
+	secrets = nil
+	for _, part := range parts {
+		if belongs(part.Labels[labelRevision]) {
+			secrets = append(secrets, s.provenOf(part))
+		}
+	}
+	return s.delete(ctx, secrets)
+}
+
+// partsElsewhere returns the metadata of the parts of a set in another namespace than that of the
+// record; none if the user may not list them. Heads in two namespaces may name the same label. The
+// names of the parts distinguish them: they have a hash of the namespace of the record.
+func (s *Store) partsElsewhere(
+	ctx context.Context, label, namespace string,
+) ([]metav1.ObjectMeta, error) {
+	found, err := s.Cluster.ListSecretMetadata(ctx, secretType, namespace,
+		map[string]string{labelSet: label})
+	if err != nil && !apierrors.IsForbidden(err) {
+		return nil, fmt.Errorf("list the revisions of %q in namespace %s: %w", s.Set.Name, namespace,
+			err)
+	}
+	set := Set{Namespace: s.Set.Namespace, ID: label}
+	if label == s.Set.label() {
+		set = s.Set // its ID may be no label
+	}
+	return slices.DeleteFunc(found, func(m metav1.ObjectMeta) bool {
+		return !set.isPartElsewhere(m.Name, m.Labels)
+	}), nil
+}
+
+// delete deletes Secrets. One in another namespace that may not be deleted stays, and so does one
+// that replaced another with its name.
+func (s *Store) delete(ctx context.Context, secrets []proven) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(deleteConcurrency)
-	for _, ref := range secrets {
+	for _, secret := range secrets {
 		group.Go(func() error {
 			_, err := s.Cluster.Delete(ctx, cluster.Delete{
-				Ref: ref, Propagation: metav1.DeletePropagationBackground,
+				Ref: secret.Ref, UID: secret.uid, Propagation: metav1.DeletePropagationBackground,
 			})
-			if err != nil && (ref.Namespace == s.Set.Namespace || !apierrors.IsForbidden(err)) {
-				return fmt.Errorf("delete %s: %w", ref, err)
+			switch {
+			case err == nil, apierrors.IsConflict(err),
+				secret.Namespace != s.Set.Namespace && apierrors.IsForbidden(err):
+				return nil
+			default:
+				return fmt.Errorf("delete %s: %w", secret.Ref, err)
 			}
-			return nil
 		})
 	}
 	return group.Wait()
@@ -332,29 +432,7 @@ func (s *Store) DeleteAll(ctx context.Context) error {
 // deleteSet deletes all revisions with a label of a set, and parts that no revision names.
 func (s *Store) deleteSet(ctx context.Context, label string, all *listing) error {
 	l := all.of(label)
-	if err := s.deleteRevisions(ctx, l.heads); err != nil {
-		return err
-	}
-	var rest []object.Ref
-	for _, part := range l.parts {
-		named := slices.ContainsFunc(l.heads, func(h Head) bool {
-			return slices.ContainsFunc(h.Parts, func(p Part) bool { return p.Name == part.Name })
-		})
-		if !named {
-			rest = append(rest, Part{Name: part.Name}.ref(s.Set))
-		}
-	}
-	for _, namespace := range otherNamespaces(l.heads) {
-		found, err := s.Cluster.ListMetadata(ctx, secretKind.GroupKind(), namespace,
-			map[string]string{labelSet: label})
-		if err != nil && !apierrors.IsForbidden(err) {
-			return fmt.Errorf("list the revisions of %q in namespace %s: %w", s.Set.Name, namespace, err)
-		}
-		for _, m := range found {
-			rest = append(rest, Part{Namespace: namespace, Name: m.Name}.ref(s.Set))
-		}
-	}
-	return s.delete(ctx, rest)
+	return s.deleteWithParts(ctx, l, l.heads, func(string) bool { return true })
 }
 
 // of returns the part of a listing with one label of a set.
@@ -375,11 +453,11 @@ func (l *listing) of(label string) *listing {
 
 // otherNamespaces returns the namespaces beside that of the record in which revisions have parts,
 // sorted.
-func otherNamespaces(heads []Head) []string {
+func (s *Store) otherNamespaces(heads []Head) []string {
 	var names []string
 	for _, h := range heads {
 		for _, part := range h.Parts {
-			if part.Namespace != "" {
+			if part.Namespace != "" && part.Namespace != s.Set.Namespace {
 				names = append(names, part.Namespace)
 			}
 		}

@@ -44,6 +44,29 @@ func (s Set) hash() string { return digest([]byte(s.Namespace + "/" + s.ID))[:ha
 // partName returns the name of a part. Those in other namespaces than that of the record, and those
 // of a set whose name another set has too, get a hash of the set.
 func (s Set) partName(revision, part int, hashed bool) string {
+	suffix := s.suffix(revision, part, hashed)
+	base := s.Name
+	if len(base)+len(suffix) > maxName {
+		sum := digest([]byte(base))[:hashLength]
+		base = strings.TrimRight(base[:maxName-len(suffix)-hashLength-1], "-.") + "-" + sum
+	}
+	return base + suffix
+}
+
+// isPartElsewhere reports whether a Secret of the type has the name that a part of the set gets in
+// another namespace than that of the record, and the labels. Before the hash it may have another
+// name of the set, which may have been renamed.
+func (s Set) isPartElsewhere(name string, labels map[string]string) bool {
+	number, err := strconv.Atoi(labels[labelRevision])
+	part, err2 := strconv.Atoi(labels[labelPart])
+	if err != nil || err2 != nil || number <= 0 || part <= 0 || labels[labelSet] != s.label() {
+		return false
+	}
+	return strings.HasSuffix(name, s.suffix(number, part, true))
+}
+
+// suffix returns the end of the name of a part.
+func (s Set) suffix(revision, part int, hashed bool) string {
 	suffix := "-rev-" + strconv.Itoa(revision)
 	if hashed {
 		suffix = "-" + s.hash() + suffix
@@ -51,12 +74,7 @@ func (s Set) partName(revision, part int, hashed bool) string {
 	if part != 1 {
 		suffix += "-" + strconv.Itoa(part)
 	}
-	base := s.Name
-	if len(base)+len(suffix) > maxName {
-		sum := digest([]byte(base))[:hashLength]
-		base = strings.TrimRight(base[:maxName-len(suffix)-hashLength-1], "-.") + "-" + sum
-	}
-	return base + suffix
+	return suffix
 }
 
 // secret returns the Secret of a part.

@@ -79,9 +79,9 @@ func (s *Store) Pin(ctx context.Context, h Head, pinned bool) error {
 	head.SetName(h.name)
 	_, err = s.Cluster.Write(ctx, cluster.Write{
 		Object: head, Method: cluster.Patch, PatchType: types.MergePatchType, Patch: patch,
-		Manager: s.Manager,
+		UID: h.uid, Manager: s.Manager,
 	})
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // another Secret has its name
 		return &NotFoundError{s.Set, h.Number}
 	}
 	if err != nil {

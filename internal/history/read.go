@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // Read returns a revision with its objects. It sends one list, and one for each namespace in which
@@ -21,13 +22,16 @@ func (s *Store) Read(ctx context.Context, number int) (*Revision, error) {
 		return nil, fmt.Errorf("read revision %d of %q: %w", number, s.Set.Name, err)
 	}
 	var head *Head
+	var names []string
 	for _, obj := range parts {
 		if isHead(obj) {
 			h := newHead(obj, number)
-			head = &h
+			head, names = &h, append(names, h.name)
 		}
 	}
 	switch {
+	case len(names) > 1:
+		return nil, severalHeads(number, names...)
 	case head == nil:
 		return nil, &NotFoundError{s.Set, number}
 	case head.Err != nil:
@@ -47,7 +51,8 @@ func (s *Store) Read(ctx context.Context, number int) (*Revision, error) {
 	return r, nil
 }
 
-// parts returns the Secrets of a revision in a namespace, by name.
+// parts returns the Secrets of a revision in a namespace, by name. In another namespace than that
+// of the record they have the names of parts.
 func (s *Store) parts(
 	ctx context.Context, namespace string, number int,
 ) (map[string]*unstructured.Unstructured, error) {
@@ -56,7 +61,11 @@ func (s *Store) parts(
 	})
 	parts := make(map[string]*unstructured.Unstructured, len(found))
 	for _, obj := range found {
-		parts[obj.GetName()] = obj
+		elsewhere := namespace != s.Set.Namespace
+		if obj.Object["type"] == secretType &&
+			(!elsewhere || s.Set.isPartElsewhere(obj.GetName(), obj.GetLabels())) {
+			parts[obj.GetName()] = obj
+		}
 	}
 	return parts, err
 }
@@ -109,6 +118,9 @@ func (r *Revision) decode(data map[string][]byte) ([]entry, error) {
 		if err := obj.UnmarshalJSON(one); err != nil {
 			return nil, err
 		}
+		if object.RefOf(obj) != e.Ref || e.Data == OwnNamespace && !isSecret(e.Ref) {
+			return nil, fmt.Errorf("the index names %s instead of %s", e.Ref, object.RefOf(obj))
+		}
 		o := Object{Unstructured: obj, Source: e.Source, Digest: e.Digest,
 			data: e.DataDigest, stringKeys: e.StringKeys}
 		if e.Keys != nil {
@@ -151,7 +163,11 @@ func (s *Store) addData(ctx context.Context, r *Revision, index []entry) {
 		if obj.Withheld = failed[e.Namespace]; !ok && obj.Withheld == nil {
 			obj.Withheld = errors.New("its data was not stored")
 		}
-		maps.Copy(obj.Object, data)
+		for _, field := range dataFields { // and nothing else: it was not read beside the record
+			if value, ok := data[field]; ok {
+				obj.Object[field] = value
+			}
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ const attempts = 3
 
 // The reasons why a name is not free.
 var (
-	errOtherSet    = errors.New("another set has a revision of this name")
+	errOtherSet    = errors.New("another set has a revision of this name, or it is no revision")
 	errNumberTaken = errors.New("another run has written a revision of this number")
 )
 
@@ -104,7 +104,8 @@ func (s *Store) write(ctx context.Context, r Revision, newest int) (head Head, e
 			return Head{}, err
 		}
 	}
-	return Head{Meta: w.meta, name: named[0].Name, label: s.Set.label()}, nil
+	uid := w.created[len(w.created)-1].uid
+	return Head{Meta: w.meta, name: named[0].Name, uid: uid, label: s.Set.label()}, nil
 }
 
 // writer writes one revision.
@@ -113,7 +114,7 @@ type writer struct {
 	meta    Meta
 	details Details
 	objects []Object
-	created []object.Ref // parts
+	created []proven // parts
 }
 
 // writeSecrets stores the data of Secrets in their own namespaces, but for that of the record. It
@@ -229,10 +230,10 @@ func (w *writer) dataOf(ref object.Ref, refused map[string]bool) DataPolicy {
 func (w *writer) create(ctx context.Context, obj *unstructured.Unstructured) error {
 	ref := object.RefOf(obj)
 	create := func() error {
-		_, err := w.Cluster.Write(ctx,
+		stored, err := w.Cluster.Write(ctx,
 			cluster.Write{Object: obj, Method: cluster.Create, Manager: w.Manager})
 		if err == nil {
-			w.created = append(w.created, ref)
+			w.created = append(w.created, proven{ref, stored.GetUID()})
 		}
 		return err
 	}
@@ -248,7 +249,8 @@ func (w *writer) create(ctx context.Context, obj *unstructured.Unstructured) err
 	switch {
 	case found == nil:
 		return create()
-	case found.GetLabels()[labelSet] != w.Set.label():
+	case found.Object["type"] != secretType || found.GetLabels()[labelSet] != w.Set.label() ||
+		found.GetLabels()[labelRevision] != obj.GetLabels()[labelRevision]:
 		return fmt.Errorf("%s: %w", ref, errOtherSet)
 	case isHead(found):
 		return fmt.Errorf("%s: %w", ref, errNumberTaken)

@@ -74,8 +74,8 @@ const (
 	stateFinishing = "finishing"
 )
 
-// maxUndoPart limits the data of one Secret in bytes.
-const maxUndoPart = 700 << 10
+// The limits of the data of one Secret in bytes, and of the number of Secrets of an adoption.
+const maxUndoPart, maxUndoParts = 700 << 10, 1000
 
 func newUndoStore(c Cluster, app bool, namespace, name string) *undoStore {
 	kind := KindPackage
@@ -124,7 +124,7 @@ func (s *undoStore) read(
 func (s *undoStore) partsOf(first *unstructured.Unstructured) (refs []object.Ref, generation int) {
 	parts, _ := strconv.Atoi(first.GetAnnotations()[undoParts])
 	generation, _ = strconv.Atoi(first.GetAnnotations()[undoGeneration])
-	for number := 1; number <= max(parts, 1); number++ {
+	for number := 1; number <= min(max(parts, 1), maxUndoParts); number++ {
 		refs = append(refs, s.ref(number, generation))
 	}
 	return refs, generation
@@ -297,17 +297,26 @@ func (s *undoStore) delete(ctx context.Context) error {
 	if err := s.deleteAll(ctx, refs); err != nil {
 		return err
 	}
-	_, err = s.cluster.Delete(ctx, cluster.Delete{Ref: s.first()})
+	_, err = s.cluster.Delete(ctx, cluster.Delete{Ref: s.first(), UID: first.GetUID()})
 	return err
 }
 
-// deleteAll deletes Secrets but the first one.
+// deleteAll deletes those of the named Secrets that have the type, but the first one. Anybody who
+// may create Secrets in the namespace can write what names them.
 func (s *undoStore) deleteAll(ctx context.Context, refs []object.Ref) error {
-	for _, ref := range refs {
-		if ref == s.first() {
+	if len(refs) <= 1 {
+		return nil // no Secret but the first one is named
+	}
+	found, err := s.cluster.ListSecretMetadata(ctx, undoType, s.namespace, nil)
+	if err != nil {
+		return err
+	}
+	for _, m := range found {
+		ref := object.Ref{Kind: "Secret", Namespace: s.namespace, Name: m.Name}
+		if ref == s.first() || !slices.Contains(refs, ref) {
 			continue
 		}
-		if _, err := s.cluster.Delete(ctx, cluster.Delete{Ref: ref}); err != nil {
+		if _, err := s.cluster.Delete(ctx, cluster.Delete{Ref: ref, UID: m.UID}); err != nil {
 			return err
 		}
 	}

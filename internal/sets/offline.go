@@ -149,6 +149,13 @@ func (c *offlineCluster) ListMetadata(
 	return nil, nil
 }
 
+// ListSecretMetadata returns nothing.
+func (c *offlineCluster) ListSecretMetadata(
+	context.Context, string, string, map[string]string,
+) ([]metav1.ObjectMeta, error) {
+	return nil, nil
+}
+
 // Select returns nothing.
 func (c *offlineCluster) Select(
 	context.Context, cluster.Selection,

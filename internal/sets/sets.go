@@ -15,6 +15,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/adopt"
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -34,6 +35,7 @@ type Cluster interface {
 	packages.Cluster
 	apps.Cluster
 	history.Cluster
+	adopt.Cluster
 	User(context.Context) (string, error) // as the API server knows the user
 }
 

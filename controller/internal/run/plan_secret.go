@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,13 +51,28 @@ func (j *job) writePlan(ctx context.Context, as *clusters.Identity, p *muster.Pl
 }
 
 // removePlan deletes the plan of a Set from another cluster, where no owner reference does. Without
-// the permission it stays.
+// the permission it stays, and so does a Secret of this name that holds anything else.
 func (j *job) removePlan(ctx context.Context, as *clusters.Identity) {
 	if j.set.Spec.Cluster == nil || j.set.Spec.Mode != v1alpha1.ModePlan {
 		return
 	}
-	if client, err := kubernetes.NewForConfig(as.Config); err == nil {
-		_ = client.CoreV1().Secrets(j.set.Namespace).Delete(ctx, PlanSecret(j.set.Name),
-			metav1.DeleteOptions{})
+	client, err := kubernetes.NewForConfig(as.Config)
+	if err != nil {
+		return
 	}
+	secrets, name := client.CoreV1().Secrets(j.set.Namespace), PlanSecret(j.set.Name)
+	if found, err := secrets.Get(ctx, name, metav1.GetOptions{}); err == nil && isPlan(found) {
+		_ = secrets.Delete(ctx, name, *metav1.NewPreconditionDeleteOptions(string(found.UID)))
+	}
+}
+
+// isPlan reports whether a Secret is one that writePlan wrote.
+func isPlan(secret *corev1.Secret) bool {
+	_, plan := secret.Data["plan"]
+	_, digest := secret.Data["digest"]
+	return secret.Type == corev1.SecretTypeOpaque && plan && digest && len(secret.Data) == 2 &&
+		slices.ContainsFunc(secret.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
+			return m.Manager == muster.DefaultManager &&
+				m.Operation == metav1.ManagedFieldsOperationApply
+		})
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
@@ -104,6 +105,9 @@ func (a *App) CloseLast(ctx context.Context) error {
 	found, err := a.store.read(ctx, a.Namespace, a.Meta.LastDeploymentName)
 	if err != nil || found == nil {
 		return err
+	}
+	if !cluster.LabelSelector(a.deploymentLabels()).Matches(labels.Set(found.GetLabels())) {
+		return nil // another ConfigMap has the name
 	}
 	a.running = found
 	return a.finishDeployment(ctx, ended(last, a.store.Now(), false))

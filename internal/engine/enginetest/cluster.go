@@ -230,6 +230,18 @@ func (c *Cluster) ListMetadata(
 	return found, err
 }
 
+// ListSecretMetadata returns what ListMetadata does of the Secrets of a type.
+func (c *Cluster) ListSecretMetadata(
+	ctx context.Context, secretType, namespace string, with map[string]string,
+) ([]metav1.ObjectMeta, error) {
+	found, err := c.ListMetadata(ctx, schema.GroupKind{Kind: "Secret"}, namespace, with)
+	return slices.DeleteFunc(found, func(m metav1.ObjectMeta) bool {
+		ref := object.Ref{Kind: "Secret", Namespace: m.Namespace, Name: m.Name}
+		obj := c.Object(ref)
+		return obj == nil || obj.Object["type"] != secretType
+	}), err
+}
+
 // store puts an object in, with a new version, a new generation if it is another than before, and a
 // UID if it is new, and notifies the watchers.
 func (c *Cluster) store(obj *unstructured.Unstructured, changed bool) *unstructured.Unstructured {
