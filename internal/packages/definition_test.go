@@ -2,10 +2,19 @@ package packages
 
 import (
 	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 )
 
 // A definition serves if it can hold what ours can, whatever else it holds and however it is
@@ -80,4 +89,57 @@ func TestDefinitionManifest(t *testing.T) {
 	if !bytes.Equal(manifest, definitionFile) {
 		t.Error("deploy/crds/resourcegroups.yaml differs from internal/packages/crd.yaml: copy that")
 	}
+}
+
+// TestDefinitionIsThatOfKpt compares the definition with that in the source of kpt, a module of
+// local/tools. kpt compares the whole spec with its own, and stops if it may not replace another.
+func TestDefinitionIsThatOfKpt(t *testing.T) {
+	ours, err := ourDefinition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(kptDefinition(t)), &theirs.Object); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(theirs.Object["spec"], ours.Object["spec"]); diff != "" {
+		t.Errorf("the spec of the definition differs from that of kpt (-kpt +muster):\n%s", diff)
+	}
+}
+
+// kptDefinition returns the definition in the source of kpt. It skips the test if the module is not
+// on this machine, unless MUSTER_TEST_TOOLS=required.
+func kptDefinition(t *testing.T) string {
+	t.Helper()
+	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kptdev/kpt")
+	list.Dir = "../../local/tools"
+	out, err := list.Output()
+	dir := strings.TrimSpace(string(out))
+	if err != nil || dir == "" {
+		if os.Getenv("MUSTER_TEST_TOOLS") == "required" {
+			t.Fatalf("find the module of kpt: %v; 'make build-tools' downloads it", err)
+		}
+		t.Skip("the module of kpt is not on this machine; 'make build-tools' downloads it")
+	}
+	file, err := parser.ParseFile(
+		token.NewFileSet(), filepath.Join(dir, "pkg", "live", "inventoryrg.go"), nil, 0,
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || spec.Names[0].Name != "v1RGCrd" {
+			return true
+		}
+		if literal, ok := spec.Values[0].(*ast.BasicLit); ok {
+			text, err = strconv.Unquote(literal.Value)
+		}
+		return false
+	})
+	if err != nil || text == "" {
+		t.Fatalf("kpt has no definition v1RGCrd any more: %v", err)
+	}
+	return text
 }
