@@ -15,6 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // A definition serves if it can hold what ours can, whatever else it holds and however it is
@@ -104,6 +107,68 @@ func TestDefinitionIsThatOfKpt(t *testing.T) {
 	}
 	if diff := cmp.Diff(theirs.Object["spec"], ours.Object["spec"]); diff != "" {
 		t.Errorf("the spec of the definition differs from that of kpt (-kpt +muster):\n%s", diff)
+	}
+}
+
+// Install replaces what muster itself installed earlier, and an older definition that lacks
+// something. It never takes anything away from one that others have extended.
+func TestInstallReplaces(t *testing.T) {
+	ours, err := ourDefinition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("testdata/definition_earlier.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	earlier := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(text, &earlier.Object); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		from     *unstructured.Unstructured
+		change   func(*unstructured.Unstructured)
+		replaced bool
+	}{
+		"an earlier one of muster": {earlier, func(*unstructured.Unstructured) {}, true},
+		"an earlier one that somebody has edited": {earlier, func(o *unstructured.Unstructured) {
+			at(versionOf(o), "schema", "openAPIV3Schema")["description"] = "another"
+		}, false},
+		"an older one": {ours, func(o *unstructured.Unstructured) {
+			delete(entryProperties(o), "actuation")
+		}, true},
+		"one of others that has more and less": {ours, func(o *unstructured.Unstructured) {
+			entryProperties(o)["health"] = map[string]any{"type": "string"}
+			delete(entryProperties(o), "actuation")
+		}, false},
+		"one with another version": {ours, func(o *unstructured.Unstructured) {
+			delete(entryProperties(o), "actuation")
+			spec := at(o.Object, "spec")
+			spec["versions"] = append(spec["versions"].([]any), map[string]any{
+				"name": "v1beta1", "served": true, "storage": false, "schema": map[string]any{
+					"openAPIV3Schema": map[string]any{"type": "object"},
+				},
+			})
+		}, false},
+	} {
+		c := newTestCluster()
+		c.Serve(plan.DefinitionKind, false)
+		live := test.from.DeepCopy()
+		test.change(live)
+		live.Object["status"] = map[string]any{"conditions": []any{
+			map[string]any{"type": "Established", "status": "True"},
+		}}
+		c.Put(live)
+		if err := Install(t.Context(), c); err != nil && test.replaced {
+			t.Errorf("%s: %v", name, err)
+		}
+		want := live.Object["spec"]
+		if test.replaced {
+			want = ours.Object["spec"]
+		}
+		if diff := cmp.Diff(want, c.Object(object.RefOf(ours)).Object["spec"]); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
