@@ -33,8 +33,8 @@ type file struct {
 func (r *release) files(source, programPath string) ([]file, error) {
 	all := map[string][]byte{}
 	for _, path := range []string{
-		programPath, filepath.Join(source, "LICENSE"), filepath.Join(source, "README.md"),
-		filepath.Join(source, "CHANGELOG.md"),
+		programPath, filepath.Join(source, "LICENSE"), filepath.Join(source, "NOTICE"),
+		filepath.Join(source, "README.md"), filepath.Join(source, "CHANGELOG.md"),
 	} {
 		content, err := os.ReadFile(path)
 		if err != nil {

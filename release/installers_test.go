@@ -182,6 +182,7 @@ func TestPlaces(t *testing.T) {
 		"completions/_muster":     "/usr/share/zsh/vendor-completions/_muster",
 		"man/man1/muster-apply.1": "/usr/share/man/man1/muster-apply.1.gz",
 		"LICENSE":                 "/usr/share/doc/muster/copyright",
+		"NOTICE":                  "/usr/share/doc/muster/NOTICE",
 		"CHANGELOG.md":            "/usr/share/doc/muster/changelog.gz",
 		"completions/muster.ps1":  "",
 		"README.md":               "",

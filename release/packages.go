@@ -54,6 +54,7 @@ var places = []struct{ from, to string }{
 	{"completions/muster.fish", "/usr/share/fish/vendor_completions.d/muster.fish%s"},
 	{"man/man1/", "/usr/share/man/man1/%s.gz"},
 	{"LICENSE", "/usr/share/doc/muster/copyright%s"},
+	{"NOTICE", "/usr/share/doc/muster/NOTICE%s"},
 	{"CHANGELOG.md", "/usr/share/doc/muster/changelog.gz%s"},
 }
 

@@ -96,7 +96,7 @@ func TestManifests(t *testing.T) {
 func TestArchives(t *testing.T) {
 	r, _ := of(noAddress)
 	dir := t.TempDir()
-	for _, name := range []string{"muster", "LICENSE", "README.md", "CHANGELOG.md"} {
+	for _, name := range []string{"muster", "LICENSE", "NOTICE", "README.md", "CHANGELOG.md"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -114,6 +114,9 @@ func TestArchives(t *testing.T) {
 		if len(found[name].content) < 500 {
 			t.Errorf("%s has %d bytes", name, len(found[name].content))
 		}
+	}
+	if string(found["NOTICE"].content) != "NOTICE" {
+		t.Error("the archive has no NOTICE: its license wants one with the definition of kpt")
 	}
 	if found["muster"].mode != 0o755 || found["LICENSE"].mode != 0o644 {
 		t.Errorf("modes %o and %o", found["muster"].mode, found["LICENSE"].mode)

@@ -2,7 +2,10 @@ package packages
 
 import (
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,7 +30,9 @@ type definitionState int
 const (
 	definitionCurrent  definitionState = iota
 	definitionMissing                  // there is no definition
-	definitionOutdated                 // there is one that lacks something
+	definitionOutdated                 // there is an older one that lacks something
+	definitionEarlier                  // there is one of an earlier version of the program
+	definitionForeign                  // there is one that lacks something, and has more than ours
 )
 
 // definitionServed reports whether the cluster serves ResourceGroups.
@@ -68,11 +73,40 @@ func definitionStateIn(
 		return definitionCurrent, nil
 	case err != nil:
 		return definitionMissing, err
-	case snapshot.Objects[ref] == nil || supports(snapshot.Objects[ref], ours):
+	case snapshot.Objects[ref] == nil:
 		return definitionCurrent, nil
 	default:
-		return definitionOutdated, nil
+		return stateOfDefinition(snapshot.Objects[ref], ours), nil
 	}
+}
+
+// stateOfDefinition compares a definition in the cluster with ours.
+func stateOfDefinition(live, ours *unstructured.Unstructured) definitionState {
+	switch {
+	case isEarlier(live):
+		return definitionEarlier
+	case supports(live, ours):
+		return definitionCurrent
+	case covers(ours.Object["spec"], live.Object["spec"]):
+		return definitionOutdated
+	default:
+		return definitionForeign
+	}
+}
+
+// earlierSpecs are the SHA-256 hashes of the specs, as JSON, that earlier versions of the program
+// installed. They hold all that a record needs, but kpt, which compares the whole spec with its
+// own, stops at them if its user may not change definitions.
+var earlierSpecs = []string{
+	"8cf88b6e1357f5d629df3ac2e2632518c22b27aba5880387272270af6fbcf6c6",
+}
+
+// isEarlier reports whether an earlier version of the program installed the definition, and nobody
+// has changed it.
+func isEarlier(live *unstructured.Unstructured) bool {
+	text, err := json.Marshal(live.Object["spec"])
+	hash := sha256.Sum256(text)
+	return err == nil && slices.Contains(earlierSpecs, hex.EncodeToString(hash[:]))
 }
 
 // supports reports whether a definition can hold all that ours can. It may hold more or have other
@@ -122,7 +156,9 @@ func covers(have, want any) bool {
 		return true
 	case []any:
 		have, ok := have.([]any)
-		missing := func(item any) bool { return !slices.Contains(have, item) }
+		missing := func(item any) bool {
+			return !slices.ContainsFunc(have, func(other any) bool { return covers(other, item) })
+		}
 		return ok && !slices.ContainsFunc(want, missing)
 	default:
 		return have == want
@@ -140,8 +176,9 @@ const (
 	InstallAtRun                              // the same, but by Define
 )
 
-// ensureDefinition makes sure that the cluster can hold the record. An outdated definition that may
-// not be changed is reported and used: it holds most of a record.
+// ensureDefinition makes sure that the cluster can hold the record. A definition that lacks
+// something and may not be changed, or is not ours to change, is reported and used: it holds most
+// of a record.
 func ensureDefinition(
 	ctx context.Context, client Cluster, inv *inventory.Inventory, p DefinitionPolicy,
 	notice func(string),
@@ -163,9 +200,21 @@ func ensureDefinition(
 	if err != nil || state == definitionCurrent {
 		return err
 	}
-	notice("installing inventory ResourceGroup CRD.")
+	const installing = "installing inventory ResourceGroup CRD."
+	if state == definitionForeign {
+		notice("Warning: " + errForeignDefinition.Error())
+		return nil
+	}
+	if state != definitionEarlier {
+		notice(installing)
+	}
 	err = Install(ctx, client)
-	if state == definitionOutdated && apierrors.IsForbidden(err) {
+	switch forbidden := apierrors.IsForbidden(err); {
+	case state == definitionEarlier && forbidden:
+		return nil // it holds all that ours can
+	case state == definitionEarlier && err == nil:
+		notice(installing)
+	case state == definitionOutdated && forbidden:
 		notice(fmt.Sprintf("Warning: the ResourceGroup definition in the cluster is out of date; "+
 			"ask somebody who may update it to run install-resource-group (%v)", err))
 		return nil
@@ -195,6 +244,9 @@ func (o *Operation) Defines() string {
 		return "The cluster has no ResourceGroup definition, which will be installed."
 	case definitionOutdated:
 		return "The ResourceGroup definition in the cluster is out of date and will be updated."
+	case definitionEarlier:
+		return "The ResourceGroup definition in the cluster is that of an earlier version of muster " +
+			"and will be replaced, if you may, by that of kpt."
 	default:
 		return ""
 	}
@@ -232,6 +284,11 @@ func ourDefinition() (*unstructured.Unstructured, error) {
 	return crd, nil
 }
 
+// errForeignDefinition reports a definition that is not replaced, since others would lose something.
+var errForeignDefinition = errors.New("the ResourceGroup definition in the cluster lacks " +
+	"something that records have, and has something that muster does not know: it was not changed; " +
+	"update the tool that installed it")
+
 // Install installs or updates the definition unless the cluster's is good enough: it is planned,
 // written and waited for as other objects are. Then the cluster knows the kind.
 func Install(ctx context.Context, client Cluster) error {
@@ -240,8 +297,11 @@ func Install(ctx context.Context, client Cluster) error {
 		return err
 	}
 	state, err := definitionStateIn(ctx, client, crd)
-	if err == nil && state == definitionCurrent {
+	switch {
+	case err == nil && state == definitionCurrent:
 		return nil
+	case err == nil && state == definitionForeign:
+		return &InstallError{errForeignDefinition}
 	}
 	for attempt := 0; err == nil && attempt < installAttempts; attempt++ {
 		if err = applyDefinition(ctx, client, crd); err == nil {
