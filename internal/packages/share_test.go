@@ -9,6 +9,7 @@ import (
 func TestShareSecrets(t *testing.T) {
 	const head = "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: n}"
 	const secret = head + ", data: {k: djE=}}"
+	const encrypted = "ENC[AES256_GCM,data:eA==,iv:aXY=,tag:dGFn,type:str]"
 	found := []string{"n/secret/s"}
 	for name, test := range map[string]struct {
 		text string
@@ -16,8 +17,12 @@ func TestShareSecrets(t *testing.T) {
 	}{
 		"alone":     {secret, found},
 		"no data":   {head + "}", nil},
-		"encrypted": {head + ", data: {k: x}, sops: {v: 1}}", nil},
-		"list":      {"{apiVersion: v1, kind: List, items: [" + secret + "]}", found},
+		"encrypted": {head + ", data: {k: '" + encrypted + "'}, sops: {mac: m}}", nil},
+		"encrypted in part": {
+			head + ", data: {k: '" + encrypted + "', l: djE=}, sops: {mac: m}}", found,
+		},
+		"only said to be encrypted": {head + ", data: {k: djE=}, sops: {mac: m}}", found},
+		"list":                      {"{apiVersion: v1, kind: List, items: [" + secret + "]}", found},
 		"list as kubectl get prints it": {
 			"{apiVersion: v1, kind: List, metadata: {resourceVersion: ''}, items: [" + secret + "]}", found,
 		},

@@ -91,6 +91,31 @@ func TestReadProblems(t *testing.T) {
 		"app/kustomize/kustomization.yaml: it is a kustomization: name its folder, -f app/kustomize")
 }
 
+// TestReadForeign refuses what is meant for other tools, as the output of helm template.
+func TestReadForeign(t *testing.T) {
+	t.Chdir(t.TempDir())
+	hook := strings.ReplaceAll(named("h"), "name: h", "name: h, annotations: {helm.sh/hook: test}")
+	argo := strings.ReplaceAll(named("s"), "name: s",
+		"name: s, annotations: {argocd.argoproj.io/hook: PostSync}")
+	sealed := named("e") + "sops: {mac: x, lastmodified: y}\n"
+	const way = `annotation "helm.sh/hook" (test) makes it a hook, which Helm runs at that time ` +
+		"alone; muster has no hooks: render the chart without them (helm template --no-hooks), or " +
+		"remove the annotation to deploy it as every other object"
+	write(t, "app/a.yaml", named("a"), "app/hook.yaml", hook, "sealed.yaml", sealed, "argo.yaml", argo)
+	check(t, "folder, file and stream", read(t, named("b")+"---\n"+hook, "app", "sealed.yaml", "-"),
+		"ConfigMap a in app/a.yaml",
+		"error: app: hook.yaml: line 3: configmap/h: "+way,
+		"sealed.yaml: line 4: configmap/e: SOPS has encrypted it (field sops); muster does not "+
+			"decrypt: pipe what 'sops decrypt' prints into muster, or leave the file out and let who "+
+			"decrypts it deploy it",
+		"stdin: document 2, line 7: configmap/h: "+way)
+	check(t, "hook of Argo CD", read(t, "", "argo.yaml"),
+		`warning: argo.yaml: line 3: configmap/s: annotation "argocd.argoproj.io/hook" (PostSync) `+
+			"makes it a hook, which Argo CD runs at that time alone; here it is deployed as every "+
+			"other object",
+		"ConfigMap s in argo.yaml")
+}
+
 // TestReadKustomization builds a folder with a kustomization.
 func TestReadKustomization(t *testing.T) {
 	t.Chdir(t.TempDir())
