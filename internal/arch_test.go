@@ -135,7 +135,8 @@ func run(t *testing.T, name string, args ...string) string {
 
 // TestVendorKeys keeps annotation and label keys of particular tools in the dialects: the engine
 // gets them as policy. Package owner has the marks of all tools, because each kind of set has to
-// recognize those of the others, and package adopt the formats of their records.
+// recognize those of the others, package adopt the formats of their records, and package foreign
+// what is meant for them.
 func TestVendorKeys(t *testing.T) {
 	key := regexp.MustCompile(`"[^"\s]*(cli-utils\.sigs\.k8s\.io|config\.kubernetes\.io|` +
 		`config\.k8s\.io|kpt\.dev|kapp\.k14s\.io|` +
@@ -147,7 +148,7 @@ func TestVendorKeys(t *testing.T) {
 			return err
 		}
 		dialect, _, _ := strings.Cut(filepath.ToSlash(name), "/")
-		if slices.Contains([]string{"packages", "apps", "owner", "adopt"}, dialect) {
+		if slices.Contains([]string{"packages", "apps", "owner", "adopt", "foreign"}, dialect) {
 			return nil
 		}
 		scanned++

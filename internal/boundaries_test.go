@@ -67,6 +67,10 @@ var boundaries = map[string]boundary{
 		libraries: []string{machinery},
 		why:       "identity needs nothing",
 	},
+	"foreign": {
+		level: 0,
+		why:   "fields to findings",
+	},
 	"graph": {
 		level: 0,
 		why:   "algorithms on numbers",
@@ -96,6 +100,7 @@ var boundaries = map[string]boundary{
 		level: 1,
 		module: []string{
 			"boundedio",
+			"foreign",
 			"object",
 			"plaintext",
 		},
@@ -538,6 +543,7 @@ var boundaries = map[string]boundary{
 			"diff",
 			"engine",
 			"event",
+			"foreign",
 			"lock",
 			"manifest",
 			"manifest/kustomize",
@@ -828,6 +834,7 @@ var boundaries = map[string]boundary{
 		module: []string{
 			"apps/resource",
 			"boundedio",
+			"foreign",
 			"plaintext",
 		},
 		libraries: []string{

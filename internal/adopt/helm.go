@@ -226,7 +226,7 @@ func relabel(s storedRelease) RecordChange {
 }
 
 // asHelm are the rules by which Helm reads what it has rendered.
-var asHelm = manifest.Options{YAML11: true}
+var asHelm = manifest.Options{YAML11: true, Foreign: manifest.KeepForeign}
 
 // set returns the set of a release, without its record.
 func (r *release) set(ctx context.Context, c Cluster) (*Set, error) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/muster-deploy/muster/internal/foreign"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -25,6 +26,9 @@ func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 		return nil
 	}
 	if d.options.Omit != nil && d.options.Omit(obj) {
+		return nil
+	}
+	if !d.checkForeign(obj, n) {
 		return nil
 	}
 	if !IsList(obj) {
@@ -44,6 +48,30 @@ func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 		objects = append(objects, d.unwrap(item, element(at, i))...)
 	}
 	return objects
+}
+
+// checkForeign reports what an object, or a list of them, has for other tools. It returns false if
+// the object is refused.
+func (d *document) checkForeign(obj map[string]any, n *yaml.Node) bool {
+	if d.options.Foreign == KeepForeign {
+		return true
+	}
+	d.subject = subject(obj)
+	defer func() { d.subject = "" }()
+	ok := true
+	for _, f := range foreign.Find(obj) {
+		at := n
+		for _, key := range f.Path {
+			at = child(at, key)
+		}
+		if f.Minor || d.options.Foreign == WarnForeign {
+			d.warnAt(at.Line, "%s", f.Warning())
+			continue
+		}
+		d.failAt(at.Line, "%s", f.Refusal())
+		ok = false
+	}
+	return ok
 }
 
 // IsList reports whether an object is only a wrapper of others: the List of the core group, or a

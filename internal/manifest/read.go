@@ -27,7 +27,21 @@ type Options struct {
 	// YAML11 reads what Helm and kubectl have read: an unquoted yes, no, on, off, y or n is a boolean,
 	// and the last of equal keys counts.
 	YAML11 bool
+	// Foreign says what becomes of objects that are meant for other tools.
+	Foreign Foreign
 }
+
+// Foreign is what becomes of objects that are meant for other tools, as package foreign finds them.
+type Foreign int
+
+const (
+	// RefuseForeign makes them errors, and warnings if muster can deploy them all the same.
+	RefuseForeign Foreign = iota
+	// WarnForeign makes them warnings.
+	WarnForeign
+	// KeepForeign does not look for them: the objects are not deployed.
+	KeepForeign
+)
 
 // Read parses one stream of documents, until the context ends. name stands for it in origins and
 // errors. The error joins the problems of all documents, in order; Read then returns no objects.

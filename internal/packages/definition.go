@@ -284,9 +284,9 @@ func ourDefinition() (*unstructured.Unstructured, error) {
 	return crd, nil
 }
 
-// errForeignDefinition reports a definition that is not replaced, since others would lose something.
+// errForeignDefinition reports a definition that is not replaced: others would lose something.
 var errForeignDefinition = errors.New("the ResourceGroup definition in the cluster lacks " +
-	"something that records have, and has something that muster does not know: it was not changed; " +
+	"something that records have, and has something that muster does not know: it stays; " +
 	"update the tool that installed it")
 
 // Install installs or updates the definition unless the cluster's is good enough: it is planned,

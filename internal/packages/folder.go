@@ -39,6 +39,7 @@ type source struct {
 	excluded      string // a file at the top that is not read; empty: none
 	problems      error  // what is wrong with the files that say how
 	warn          func(string)
+	foreign       manifest.Foreign
 	unnamed       func(obj map[string]any) bool // objects that need no name
 }
 
@@ -102,7 +103,7 @@ func (s *source) load() ([]manifest.Object, error) {
 
 // options returns the options of reading manifests.
 func (s *source) options(omit manifest.Omit) manifest.Options {
-	return manifest.Options{Omit: omit, Unnamed: s.unnamed, Warn: s.warn}
+	return manifest.Options{Omit: omit, Unnamed: s.unnamed, Warn: s.warn, Foreign: s.foreign}
 }
 
 // topInventories returns the objects that describe an inventory at the top of a folder with a

@@ -51,6 +51,7 @@ func PrepareInit(dir string, o InitOptions) (*Initialization, error) {
 	if err != nil {
 		return nil, err
 	}
+	source.foreign = manifest.KeepForeign // apply refuses them, or warns of them
 	i := &Initialization{options: o, dir: dir, contents: source.contents()}
 	if i.contents.problems != nil && o.Force && source.onlyInventory(o.File) {
 		source.excluded = o.File
@@ -145,7 +146,7 @@ func otherObjects(dir, name string, omit manifest.Omit) ([]manifest.Object, erro
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory: %w", err)
 	}
-	return manifest.Parse(text, name, manifest.Options{Omit: omit})
+	return manifest.Parse(text, name, manifest.Options{Omit: omit, Foreign: manifest.KeepForeign})
 }
 
 // inventory returns the inventory for the options. A missing name or ID is generated.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/record"
@@ -274,6 +275,7 @@ func toMigrate(dir string) (descriptions, error) {
 	if err != nil {
 		return descriptions{}, err
 	}
+	s.foreign = manifest.KeepForeign
 	c := s.contents()
 	switch err := c.check(); {
 	case err != nil:

@@ -35,8 +35,24 @@ type Input struct {
 	Folder string
 	Stream io.Reader
 	Notice func(string) // receives warnings; nil ignores them
+	// WarnForeign makes warnings of objects that are meant for other tools; else they are errors.
+	WarnForeign bool
 	// Inventory is that of the package, whatever the folder describes; nil for what it describes.
 	Inventory *inventory.Inventory
+
+	inventoryOnly bool // the objects do not matter
+}
+
+// foreign returns what becomes of objects that are meant for other tools.
+func (in Input) foreign() manifest.Foreign {
+	switch {
+	case in.inventoryOnly:
+		return manifest.KeepForeign
+	case in.WarnForeign:
+		return manifest.WarnForeign
+	default:
+		return manifest.RefuseForeign
+	}
 }
 
 // warn prints a warning of one or more lines.
@@ -73,6 +89,7 @@ func Open(ctx context.Context, in Input) (*Package, error) {
 // OpenInventory reads only the inventory of a package, so that broken manifests do not prevent its
 // status from being shown or its objects from being deleted.
 func OpenInventory(ctx context.Context, in Input) (*inventory.Inventory, error) {
+	in.inventoryOnly = true
 	c, err := readContents(ctx, in, (*source).inventories)
 	if err != nil {
 		return nil, err
@@ -99,7 +116,7 @@ func readContents(
 	if err != nil {
 		return nil, err
 	}
-	s.warn = in.warn
+	s.warn, s.foreign = in.warn, in.foreign()
 	c := read(s)
 	c.name = fmt.Sprintf("package %q", in.Folder)
 	return c, nil

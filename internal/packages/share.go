@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/foreign"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/object"
@@ -29,6 +30,7 @@ type SharedFile struct {
 	Inventory bool
 	Stripped  bool     // the inventory section of a Kptfile was removed
 	Secrets   []string // what in the file is private: Secrets with data, generators of Secrets
+	Foreign   []string // what muster does not deploy: see package foreign
 }
 
 // secretKind matches the kind of a Secret in a text.
@@ -49,6 +51,9 @@ func Share(name string, text []byte) (SharedFile, error) {
 	inventories, others := 0, 0
 	look := func(obj map[string]any) bool {
 		u := &unstructured.Unstructured{Object: obj}
+		for _, f := range foreign.Find(obj) {
+			file.Foreign = append(file.Foreign, f.Text)
+		}
 		switch {
 		case isInventoryObject(obj):
 			inventories++
@@ -64,7 +69,9 @@ func Share(name string, text []byte) (SharedFile, error) {
 		return true
 	}
 	// Parse may modify the text. Its errors are for those who apply the file.
-	_, err := manifest.Parse(bytes.Clone(text), name, manifest.Options{Omit: look})
+	_, err := manifest.Parse(bytes.Clone(text), name, manifest.Options{
+		Omit: look, Foreign: manifest.KeepForeign,
+	})
 	if err != nil && len(file.Secrets) == 0 && secretKind.Match(text) {
 		file.Secrets = append(file.Secrets, "a Secret that cannot be read")
 	}
@@ -76,12 +83,15 @@ func Share(name string, text []byte) (SharedFile, error) {
 	return file, nil
 }
 
-// hasData reports whether a Secret holds private values in plain text or base64. Values that sops
-// has encrypted do not count.
+// hasData reports whether a Secret holds private values in plain text or base64. Values that SOPS
+// has encrypted do not count, and empty ones, which it does not encrypt.
 func hasData(obj map[string]any) bool {
 	for _, field := range []string{"data", "stringData"} {
-		if values, ok := obj[field].(map[string]any); ok && len(values) > 0 && obj["sops"] == nil {
-			return true
+		values, _ := obj[field].(map[string]any)
+		for _, value := range values {
+			if value != "" && !foreign.IsEncrypted(value) {
+				return true
+			}
 		}
 	}
 	return false

@@ -106,7 +106,7 @@ func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
 	labels, err := parseLabels(d.labels)
 	request := apps.DeployRequest{
 		PrevName: d.prev, Labels: labels,
-		Input: s.inputs(d.files.files),
+		Input: s.inputsToDeploy(d.files.files),
 		Preparation: input.Preparation{
 			IntoNs: d.deploy.intoNs, MapNs: d.deploy.mapNs, AllowCheck: d.deploy.allowCheck,
 			AllowNs: d.deploy.allowNs, AllowAllNs: d.deploy.allowAllNs,

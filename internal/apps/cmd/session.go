@@ -218,6 +218,15 @@ func (s *session) inputs(files []string) input.Options {
 	return input.Options{Files: files, Stdin: s.env.In}
 }
 
+// inputsToDeploy returns the options of reading files whose objects are deployed.
+func (s *session) inputsToDeploy(files []string) input.Options {
+	options := s.inputs(files)
+	options.Foreign = func(text string) {
+		fmt.Fprintln(s.env.Err, plaintext.Printable("Warning: "+text))
+	}
+	return options
+}
+
 // namespaceOf returns the namespace of the flag, else of the environment, else of the kubeconfig.
 func (s *session) namespaceOf(flag string) (string, error) {
 	if namespace := s.flagOrEnv(flag, "KAPP_NAMESPACE"); namespace != "" {

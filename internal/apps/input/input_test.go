@@ -37,6 +37,26 @@ func cluster(gvk schema.GroupVersionKind) (namespaced, known bool, err error) {
 	return false, false, nil
 }
 
+// TestForeign reports what is meant for other tools, and reads it all the same.
+func TestForeign(t *testing.T) {
+	const stdin = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\n" +
+		"kind: List\nitems:\n- apiVersion: batch/v1\n  kind: Job\n  metadata:\n    name: j\n" +
+		"    annotations: {helm.sh/hook: test}\n"
+	var said []string
+	all, err := Load(t.Context(), Options{
+		Files: []string{"-"}, Stdin: strings.NewReader(stdin),
+		Foreign: func(text string) { said = append(said, text) },
+	})
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d objects, %v", len(all), err)
+	}
+	want := []string{`job/j (stdin doc 2): annotation "helm.sh/hook" (test) makes ` +
+		"it a hook, which Helm runs at that time alone; here it is deployed as every other object"}
+	if !slices.Equal(said, want) {
+		t.Errorf("got %q, want %q", said, want)
+	}
+}
+
 // TestGoldens reads files that are the sections of an archive; what the sections "stdin" and
 // "files" hold is the standard input and what -f names, else all files do. With a section
 // "prepare" the objects are prepared by its lines, each a flag of kapp, and then checked against

@@ -15,10 +15,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/foreign"
 )
 
 // Options are the sources of manifests.
@@ -38,6 +40,8 @@ type Options struct {
 
 	// Warn receives warnings about keys that repeat others, and about ignored tags. nil means none.
 	Warn func(text string)
+	// Foreign receives warnings about objects that are meant for other tools. nil means none.
+	Foreign func(text string)
 }
 
 // Source is one file, URL or stream.
@@ -46,6 +50,8 @@ type Source struct {
 	Name string
 	read func(context.Context) ([]byte, error)
 	warn func(string)
+	// foreign receives warnings about objects that are meant for other tools; nil: none
+	foreign func(string)
 }
 
 // Load reads all files. It is an error to name none.
@@ -74,7 +80,7 @@ func Load(ctx context.Context, o Options) ([]resource.Resource, error) {
 // Sources returns the sources for one of the files: several for a folder.
 func (o Options) Sources(file string) ([]Source, error) {
 	if file == "-" {
-		return []Source{{"stdin", o.stdin, o.Warn}}, nil
+		return []Source{{"stdin", o.stdin, o.Warn, o.Foreign}}, nil
 	}
 	if IsURL(file) {
 		return []Source{o.urlSource(file)}, nil
@@ -85,7 +91,7 @@ func (o Options) Sources(file string) ([]Source, error) {
 	}
 	if !info.IsDir() {
 		read := func(ctx context.Context) ([]byte, error) { return boundedio.ReadNamed(ctx, file) }
-		return []Source{{"file '" + file + "'", read, o.Warn}}, nil
+		return []Source{{"file '" + file + "'", read, o.Warn, o.Foreign}}, nil
 	}
 	paths, err := listManifests(file)
 	if err != nil {
@@ -94,7 +100,7 @@ func (o Options) Sources(file string) ([]Source, error) {
 	sources := make([]Source, len(paths))
 	for i, path := range paths {
 		read := func(context.Context) ([]byte, error) { return boundedio.ReadFile(path) }
-		sources[i] = Source{"file '" + path + "'", read, o.Warn}
+		sources[i] = Source{"file '" + path + "'", read, o.Warn, o.Foreign}
 	}
 	return sources, nil
 }
@@ -105,7 +111,21 @@ func (s Source) Load(ctx context.Context) ([]resource.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(text, s.Name, s.warn)
+	found, err := parse(text, s.Name, s.warn)
+	if s.foreign != nil {
+		for _, r := range found {
+			warnForeign(r, s.foreign)
+		}
+	}
+	return found, err
+}
+
+// warnForeign prints what an object has for other tools.
+func warnForeign(r resource.Resource, print func(string)) {
+	for _, f := range foreign.Find(r.Object) {
+		name := strings.ToLower(r.GetKind()) + "/" + r.GetName()
+		print(fmt.Sprintf("%s (%s): %s", name, r.Origin, f.Warning()))
+	}
 }
 
 func (o Options) stdin(ctx context.Context) ([]byte, error) {

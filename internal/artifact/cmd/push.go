@@ -173,6 +173,10 @@ func (f *pushFlags) read(env *cli.Env, dir string) (artifact.Tree, error) {
 			env.Notice(fmt.Sprintf("the inventory in %s is left out: it is that of one cluster", name))
 			t[name] = artifact.File{Data: file.Text, Executable: t[name].Executable}
 		}
+		for _, text := range file.Foreign {
+			env.Notice(fmt.Sprintf("Warning: %s: %s; other tools may read it, muster refuses it or takes "+
+				"it for an ordinary object", name, text))
+		}
 		for _, secret := range file.Secrets {
 			secrets = true
 			if f.allowSecrets {

@@ -156,9 +156,10 @@ func (f *ApplyFlags) RunOptions(mode engine.DryRun, causes bool) engine.Options 
 	}
 }
 
-// Input returns the package that an argument names.
+// Input returns the package that an argument of kpt live names. Objects that are meant for other
+// tools are warnings there.
 func Input(env *cli.Env, arg string) packages.Input {
-	return packages.Input{Folder: arg, Stream: env.In, Notice: env.Notice}
+	return packages.Input{Folder: arg, Stream: env.In, Notice: env.Notice, WarnForeign: true}
 }
 
 // Adoptions returns the choice of --inventory-policy. The functions below return the choices that
