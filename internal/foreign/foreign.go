@@ -72,8 +72,8 @@ func Find(obj map[string]any) []Finding {
 }
 
 // decrypt is what to do about an encrypted document.
-const decrypt = "muster does not decrypt: pipe what 'sops decrypt' prints into muster, or leave the " +
-	"file out and let who decrypts it deploy it"
+const decrypt = "muster does not decrypt: pipe what 'sops decrypt' prints into muster, or leave " +
+	"the file out and let who decrypts it deploy it"
 
 // sealed is what becomes of encrypted values.
 const sealed = "here it is deployed encrypted"
