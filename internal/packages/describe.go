@@ -1,6 +1,8 @@
 package packages
 
 import (
+	"path"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -16,6 +18,11 @@ type descriptions struct {
 	groups   []manifest.Object
 	maps     []manifest.Object
 	kptfiles []kptfileSection // of a folder at most that of the one at its top
+
+	// folder is that of the package, whose inventory has to be at the top; empty: it may be anywhere.
+	folder string
+	// subpackages returns the places of the inventories of subpackages. It is called if folder is set.
+	subpackages func() []string
 }
 
 // kptfileSection is the inventory section of a Kptfile.
@@ -81,15 +88,34 @@ func (d descriptions) inventory() (*inventory.Inventory, error) {
 	sorts := d.usedFormats()
 	switch n := len(sorts); {
 	case n == 0:
-		return nil, &NoInventoryError{d.name, d.remedy}
+		return nil, d.noInventory()
 	case n > 1:
 		return nil, &TwoFormatsError{Package: d.name, Older: sorts[n-1].name, Newer: sorts[n-2].name}
-	case len(d.groups) > 0:
-		return inventory.New(d.groups[0])
-	case len(d.maps) > 0:
-		return inventory.New(d.maps[0])
+	case len(d.groups)+len(d.maps) > 0:
+		obj := append(d.groups, d.maps...)[0]
+		if d.folder != "" && path.Dir(obj.Origin.Path) != "." {
+			return nil, &SubfolderError{
+				Package: d.name, Folder: d.folder, Places: []string{obj.Origin.Path},
+				Otherwise: "move the file to the top of the folder",
+			}
+		}
+		return inventory.New(obj)
 	}
 	return d.kptfiles[0].Inventory(d.kptfiles[0].file)
+}
+
+// noInventory returns the error of a package without an inventory.
+func (d descriptions) noInventory() error {
+	none := &NoInventoryError{d.name, d.remedy}
+	if d.folder == "" {
+		return none
+	}
+	if places := d.subpackages(); len(places) > 0 {
+		return &SubfolderError{
+			Package: d.name, Folder: d.folder, Places: places, Otherwise: d.remedy, none: none,
+		}
+	}
+	return none
 }
 
 // NoInventoryError reports that a package has no inventory.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -65,6 +66,37 @@ func (e *SeveralInventoriesError) folders() []string {
 		folders = append(folders, folder)
 	}
 	return folders
+}
+
+// SubfolderError reports a folder that has no inventory, but folders in it that have.
+type SubfolderError struct {
+	Package   string   // such as: package "web"
+	Folder    string   // of the package
+	Places    []string // the files with the inventories, relative to the folder
+	Otherwise string   // what else to do
+
+	none *NoInventoryError // nil if it is no package that lacks an inventory
+}
+
+func (e *SubfolderError) Error() string {
+	var folders []string
+	for _, place := range e.Places {
+		folder := path.Join(filepath.ToSlash(e.Folder), path.Dir(place))
+		if !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	return fmt.Sprintf("%s has no inventory at its top, but there is one in %s; did you mean %s? If "+
+		"not, %s", e.Package, strings.Join(e.Places, " and in "), strings.Join(folders, " or "),
+		e.Otherwise)
+}
+
+// Unwrap returns the error of a package without an inventory, unless it is none.
+func (e *SubfolderError) Unwrap() error {
+	if e.none == nil {
+		return nil
+	}
+	return e.none
 }
 
 // TwoFormatsError reports a package with inventories in two formats, as after an interrupted

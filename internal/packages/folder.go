@@ -262,6 +262,39 @@ func (s *source) isLocalFile(rel string) bool {
 	return local
 }
 
+// subpackages returns the places of the inventories in folders of the folder that have a Kptfile, in
+// the order of their paths: ResourceGroups, and sections of Kptfiles. It ignores what it cannot
+// read, and links.
+func (s *source) subpackages() []string {
+	s.warn, s.foreign = nil, manifest.KeepForeign
+	found, _ := s.manifests()
+	var places []string
+	for _, obj := range found {
+		if isGroup(obj.Object) && inSubpackage(s.dir, obj.Origin.Path) {
+			places = append(places, obj.Origin.Path)
+		}
+	}
+	_ = filepath.WalkDir(s.dir, func(name string, d fs.DirEntry, err error) error {
+		rel, badPath := filepath.Rel(s.dir, name)
+		if rel = filepath.ToSlash(rel); err != nil || badPath != nil || rel == "." {
+			return nil
+		}
+		switch ignored := s.ignore.has(rel, d.IsDir()); {
+		case d.IsDir() && ignored:
+			return fs.SkipDir
+		case ignored || d.Name() != inventory.KptfileName:
+			return nil
+		}
+		file, err := inventory.ReadKptfile(filepath.Dir(name))
+		if err == nil && file.Inventory != nil && file.Inventory.Name != "" {
+			places = append(places, rel)
+		}
+		return nil
+	})
+	slices.Sort(places)
+	return places
+}
+
 func inSubpackage(dir, file string) bool {
 	for sub := filepath.Dir(filepath.FromSlash(file)); sub != "."; sub = filepath.Dir(sub) {
 		if _, err := os.Stat(filepath.Join(dir, sub, inventory.KptfileName)); err == nil {

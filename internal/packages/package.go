@@ -35,8 +35,9 @@ type Input struct {
 	Folder string
 	Stream io.Reader
 	Notice func(string) // receives warnings; nil ignores them
-	// WarnForeign makes warnings of objects that are meant for other tools; else they are errors.
-	WarnForeign bool
+	// AsKpt reads the package as kpt live does: objects that are meant for other tools are warnings
+	// rather than errors, and the inventory may be in any subfolder.
+	AsKpt bool
 	// Inventory is that of the package, whatever the folder describes; nil for what it describes.
 	Inventory *inventory.Inventory
 
@@ -48,7 +49,7 @@ func (in Input) foreign() manifest.Foreign {
 	switch {
 	case in.inventoryOnly:
 		return manifest.KeepForeign
-	case in.WarnForeign:
+	case in.AsKpt:
 		return manifest.WarnForeign
 	default:
 		return manifest.RefuseForeign
@@ -119,6 +120,9 @@ func readContents(
 	s.warn, s.foreign = in.warn, in.foreign()
 	c := read(s)
 	c.name = fmt.Sprintf("package %q", in.Folder)
+	if !in.AsKpt {
+		c.folder, c.subpackages = in.Folder, s.subpackages
+	}
 	return c, nil
 }
 

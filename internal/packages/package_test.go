@@ -18,18 +18,21 @@ import (
 
 // TestLoad opens the files of each archive as a package: the section stdin as a stream, or the
 // folder pkg, or link where a section link names its target. The golden section lists the
-// inventory, the objects with their origins and annotations, the errors, and the warnings.
+// inventory, the objects with their origins and annotations, the errors, and the warnings. Where
+// the archive has a section as-kpt, it is read as kpt live does.
 func TestLoad(t *testing.T) {
 	golden.Run(
 		t,
 		"testdata/load_*.txtar",
 		func(t *testing.T, files map[string]string) map[string]string {
 			dir := t.TempDir()
+			_, asKpt := files["as-kpt"]
+			delete(files, "as-kpt")
 			arg := layOut(t, dir, files)
 			said := &bytes.Buffer{}
 			input := func() Input {
 				return Input{
-					Folder: arg,
+					Folder: arg, AsKpt: asKpt,
 					Stream: strings.NewReader(files["stdin"]),
 					Notice: func(text string) { said.WriteString(text + "\n") },
 				}

@@ -156,10 +156,9 @@ func (f *ApplyFlags) RunOptions(mode engine.DryRun, causes bool) engine.Options 
 	}
 }
 
-// Input returns the package that an argument of kpt live names. Objects that are meant for other
-// tools are warnings there.
+// Input returns the package that an argument of kpt live names.
 func Input(env *cli.Env, arg string) packages.Input {
-	return packages.Input{Folder: arg, Stream: env.In, Notice: env.Notice, WarnForeign: true}
+	return packages.Input{Folder: arg, Stream: env.In, Notice: env.Notice, AsKpt: true}
 }
 
 // Adoptions returns the choice of --inventory-policy. The functions below return the choices that

@@ -208,7 +208,8 @@ func (f *applyFlags) prepare(
 ) (setflags.Target, sets.Operation, error) {
 	f.validation.apply(kube)
 	set, client, err := f.Open(ctx, env, kube, args, f.RuleFiles)
-	if none := (*packages.NoInventoryError)(nil); errors.As(err, &none) && !dryRun {
+	none, below := (*packages.NoInventoryError)(nil), (*packages.SubfolderError)(nil)
+	if errors.As(err, &none) && !errors.As(err, &below) && !dryRun {
 		if err = f.OfferInventory(ctx, env, kube, args, err); err == nil {
 			set, client, err = f.Open(ctx, env, kube, args, f.RuleFiles)
 		}
