@@ -262,7 +262,7 @@ func (s *source) isLocalFile(rel string) bool {
 	return local
 }
 
-// subpackages returns the places of the inventories in folders of the folder that have a Kptfile, in
+// subpackages returns the places of the inventories in subfolders that have a Kptfile, in
 // the order of their paths: ResourceGroups, and sections of Kptfiles. It ignores what it cannot
 // read, and links.
 func (s *source) subpackages() []string {
