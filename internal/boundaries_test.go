@@ -14,6 +14,10 @@ const machinery = "k8s.io/apimachinery"
 
 // boundaries is the import table. A package of level n imports only lower levels.
 var boundaries = map[string]boundary{
+	"limit": {
+		level: 0,
+		why:   "values alone",
+	},
 	"boundedio": {
 		level: 0,
 		why:   "reads files with the standard library alone",
@@ -183,6 +187,7 @@ var boundaries = map[string]boundary{
 		level: 1,
 		module: []string{
 			"crash",
+			"limit",
 			"object",
 			"suggest",
 		},
@@ -371,6 +376,7 @@ var boundaries = map[string]boundary{
 			"crash",
 			"diff",
 			"event",
+			"limit",
 			"mutation",
 			"object",
 			"plan",
@@ -544,6 +550,7 @@ var boundaries = map[string]boundary{
 			"engine",
 			"event",
 			"foreign",
+			"limit",
 			"lock",
 			"manifest",
 			"manifest/kustomize",
@@ -569,6 +576,7 @@ var boundaries = map[string]boundary{
 			"cli",
 			"engine",
 			"event",
+			"limit",
 			"lock",
 			"object",
 			"packages",
@@ -745,6 +753,7 @@ var boundaries = map[string]boundary{
 			"fullscreen",
 			"history",
 			"history/origin",
+			"limit",
 			"lock",
 			"managed",
 			"object",
@@ -986,6 +995,7 @@ var boundaries = map[string]boundary{
 			"cluster",
 			"engine",
 			"event",
+			"limit",
 			"lock",
 			"object",
 			"plaintext",

@@ -14,7 +14,8 @@
 // its objects. So it misses no change and needs no list of its own.
 //
 // Requests are repeated after transient errors, for a limited time. The client has no rate limit:
-// it waits when the server answers 429 with Retry-After.
+// it waits when the server answers 429 with Retry-After, up to maxDelay. An answer that does not
+// come, or stalls, is an error.
 package cluster
 
 import (
@@ -29,6 +30,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -37,9 +39,7 @@ type Client struct {
 	rest                 rest.Interface    // for requests that are not about objects
 	withManagedFields    dynamic.Interface // reads objects with managed fields
 	withoutManagedFields dynamic.Interface // reads objects without managed fields
-	// as withoutManagedFields, with retries of the library, for callers that do not use retry
-	retryingClient dynamic.Interface
-	host           string
+	host                 string
 
 	fieldValidation string // of writes
 
@@ -57,6 +57,9 @@ type Options struct {
 	Warn      Warn          // called for every warning of the server, from any goroutine
 	UserAgent string
 	CacheDir  string // folder of the discovery cache; empty for none
+	// AnswerTime is how long the server may take to begin its answer, and to continue it. If it is not
+	// set, it is a little longer than the API server permits itself.
+	AnswerTime limit.Time
 	// FieldValidation is what the server does about unknown and repeated fields of what is written:
 	// Strict, Warn or Ignore. Empty is the server's default, Warn.
 	FieldValidation string
@@ -73,7 +76,10 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	config.QPS, config.Burst = -1, -1
 	config.UserAgent = o.UserAgent
 	config.WarningHandlerWithContext = warner{o.Warn}
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &answerLimit{next} })
+	answer := o.AnswerTime.Or(limit.After(answerTimeout)).Duration()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &answerLimit{next: next, after: answer, whole: wholeTimeout}
+	})
 	if o.Trace != nil {
 		config.Wrap(
 			func(next http.RoundTripper) http.RoundTripper {
@@ -113,10 +119,9 @@ func New(config *rest.Config, o Options) (*Client, error) {
 		return nil, fmt.Errorf("set up the client: %w", err)
 	}
 	return &Client{
-		rest:                 complete,
+		rest:                 sentOnce{complete},
 		withManagedFields:    dynamic.New(sentOnce{complete}),
 		withoutManagedFields: dynamic.New(sentOnce{trimmed}),
-		retryingClient:       dynamic.New(trimmed),
 		host:                 config.Host,
 		fieldValidation:      o.FieldValidation,
 		memory: listVersions{

@@ -208,15 +208,20 @@ func (c *Client) readResources(ctx context.Context, offers []groupVersion) {
 func (c *Client) readResourcesOf(
 	ctx context.Context, gv schema.GroupVersion,
 ) (found []resource, err error) {
-	answer := c.rest.Get().AbsPath(root(gv)).Do(ctx)
-	if err := answer.Error(); gv.Group == "" && apierrors.IsNotFound(err) {
+	var data []byte
+	err = c.whenAsked(ctx, func() (err error) {
+		answer := c.rest.Get().AbsPath(root(gv)).Do(ctx)
+		if err := answer.Error(); err != nil { // it says more than that of Raw
+			return err
+		}
+		data, err = answer.Raw()
+		return err
+	})
+	if gv.Group == "" && apierrors.IsNotFound(err) {
 		return nil, nil
-	} else if err != nil {
-		return nil, err // unwrapped: it is printed for the version
 	}
-	data, err := answer.Raw()
 	if err != nil {
-		return nil, err
+		return nil, err // unwrapped: it is printed for the version
 	}
 	var list struct {
 		Resources []struct {

@@ -39,10 +39,10 @@ func (h handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}()
 	select {
 	case code := <-w.begun:
-		stop := context.AfterFunc(req.Context(), func() { reader.CloseWithError(req.Context().Err()) })
-		context.AfterFunc(req.Context(), func() { stop() })
+		context.AfterFunc(req.Context(), func() { reader.CloseWithError(req.Context().Err()) })
 		return &http.Response{StatusCode: code, Header: w.header, Body: reader, Request: req}, nil
 	case <-req.Context().Done():
+		reader.CloseWithError(req.Context().Err())
 		return nil, req.Context().Err()
 	}
 }

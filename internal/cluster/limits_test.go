@@ -20,6 +20,7 @@ import (
 // requests are all kinds of requests that a caller waits for, besides discovery.
 var requests = map[string]func(*testing.T, *Client) error{
 	"read": func(t *testing.T, c *Client) error {
+		c.markServed(crontab().GroupVersionKind())
 		_, err := c.Read(t.Context(), []Target{{Ref: object.RefOf(crontab())}})
 		return err
 	},
@@ -48,9 +49,11 @@ var requests = map[string]func(*testing.T, *Client) error{
 	"log": func(t *testing.T, c *Client) error {
 		pod := object.Ref{Kind: "Pod", Namespace: "demo", Name: "web"}
 		stream, err := c.StreamLog(t.Context(), pod, "main", LogOptions{})
-		if err == nil {
-			_, err = io.ReadAll(stream)
+		if err != nil {
+			return err
 		}
+		defer stream.Close()
+		_, err = io.ReadAll(stream)
 		return err
 	},
 	"user": func(t *testing.T, c *Client) error {
@@ -136,6 +139,8 @@ func TestBodyThatStalls(t *testing.T) {
 			}
 			t.Run(name+" "+pause.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
+					over := make(chan struct{})
+					defer close(over)
 					client := handled(t, func(w http.ResponseWriter, r *http.Request) {
 						w.Header().Set("Content-Type", "application/json")
 						w.WriteHeader(http.StatusOK)
@@ -145,7 +150,7 @@ func TestBodyThatStalls(t *testing.T) {
 							}
 							select {
 							case <-time.After(pause):
-							case <-r.Context().Done():
+							case <-over:
 								return
 							}
 						}

@@ -19,10 +19,9 @@ import (
 func (c *Client) Log(
 	ctx context.Context, pod object.Ref, container string, previous bool, lines int,
 ) []string {
-	stream, err := c.log(pod, container).
+	stream, err := c.stream(ctx, c.log(pod, container).
 		Param("tailLines", strconv.Itoa(lines)).
-		Param("previous", strconv.FormatBool(previous)).
-		Stream(ctx)
+		Param("previous", strconv.FormatBool(previous)))
 	if err != nil {
 		return nil
 	}
@@ -61,13 +60,24 @@ func (c *Client) StreamLog(
 	if !o.Since.IsZero() {
 		request = request.Param("sinceTime", o.Since.UTC().Format(time.RFC3339))
 	}
-	stream, err := request.Stream(ctx)
+	stream, err := c.stream(ctx, request)
 	if err != nil {
 		return nil, c.explain(fmt.Errorf(
 			"read the log of container %s of %s: %w", container, pod, err,
 		))
 	}
 	return stream, nil
+}
+
+// stream opens the stream that answers a request.
+func (c *Client) stream(
+	ctx context.Context, request *rest.Request,
+) (stream io.ReadCloser, err error) {
+	err = c.whenAsked(ctx, func() (err error) {
+		stream, err = request.Stream(ctx)
+		return err
+	})
+	return stream, err
 }
 
 // log returns a request for the log of a container.

@@ -148,7 +148,11 @@ const maxNodes = 250
 // It sends one request for metadata. In a cluster of more than maxNodes it considers the first by
 // name, since no server sorts by age.
 func (c *Client) Nodes(ctx context.Context) (oldest string, more int, err error) {
-	page, err := c.readMetadata(ctx, "/api/v1/nodes", selectors{}, "", maxNodes)
+	var page *metadataList
+	err = c.whenAsked(ctx, func() (err error) {
+		page, err = c.readMetadata(ctx, "/api/v1/nodes", selectors{}, "", maxNodes)
+		return err
+	})
 	if err != nil {
 		return "", 0, c.explain(fmt.Errorf("list nodes: %w", err))
 	}

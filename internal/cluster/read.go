@@ -333,14 +333,7 @@ func (c *Client) List(
 	}
 }
 
-// in returns the client of a resource for callers that do not use retry, without managed fields.
-func (c *Client) in(
-	resource schema.GroupVersionResource, namespace string,
-) dynamic.ResourceInterface {
-	return scoped(c.retryingClient, resource, namespace)
-}
-
-// of returns the client of a resource for callers of retry, with or without managed fields.
+// of returns the client of a resource, with or without managed fields. It repeats no request.
 func (c *Client) of(
 	resource schema.GroupVersionResource, namespace string, managedFields bool,
 ) dynamic.ResourceInterface {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -23,15 +24,47 @@ import (
 
 // The limits of one call: transient errors are retried with backoff for about 6 seconds, unless the
 // server has taken maxWaited to answer so, and answers with Retry-After as often as maxThrottled,
-// each after the delay that the server asks for. After an internal error a read or a deletion is
-// retried only while there were fewer than maxInternal retries: some such errors never end, as
-// those of a kind whose stored objects cannot be decoded.
+// each after the delay that the server asks for, up to maxDelay each time and maxDelays in all.
+// After an internal error a read or a deletion is retried only while there were fewer than
+// maxInternal retries: some such errors never end, as those of a kind whose stored objects cannot
+// be decoded.
 const (
 	maxAttempts  = 8
 	maxWaited    = 90 * time.Second
 	maxThrottled = 30
+	maxDelay     = time.Minute
+	maxDelays    = 3 * time.Minute
 	maxInternal  = 3
 )
+
+// DelayError reports that the server asks to wait longer before a request than this client waits.
+type DelayError struct {
+	Delay  time.Duration // that the server asks for
+	Waited time.Duration // how long the request has waited before, at the server's wish
+	Last   error         // the answer of the server
+}
+
+func (e *DelayError) Error() string {
+	if e.Waited == 0 {
+		return fmt.Sprintf("the server asks to wait %s, and this program waits %s at most: %v",
+			e.Delay, maxDelay, e.Last)
+	}
+	return fmt.Sprintf("the server asks to wait %s, after %s of such waits: %v", e.Delay, e.Waited,
+		e.Last)
+}
+
+// Unwrap returns the answer of the server.
+func (e *DelayError) Unwrap() error { return e.Last }
+
+// askedDelay returns how long the server asks to wait before the request is sent again; 0 if it
+// does not ask for that.
+func askedDelay(err error) time.Duration {
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	return time.Duration(min(max(seconds, 0), maxSeconds)) * time.Second
+}
+
+// maxSeconds is the longest delay that is read: a few centuries do not fit into a time.Duration.
+const maxSeconds = 1 << 31
 
 // finishKey is the context key of the channel that is closed when no request is repeated any more.
 type finishKey struct{}
@@ -73,7 +106,29 @@ func (c *Client) retry(ctx context.Context, send func() error, more ...answer) e
 		Jitter:   0.1,
 		Steps:    maxAttempts,
 	}
-	var waited time.Duration
+	return c.repeat(ctx, send, func(err error, waited time.Duration) (time.Duration, bool) {
+		if backoff.Steps > 1 && waited < maxWaited &&
+			(transient(err) || among(more, err) ||
+				apierrors.IsInternalError(err) && backoff.Steps > maxAttempts-maxInternal) {
+			return backoff.Step(), true
+		}
+		return 0, false
+	})
+}
+
+// whenAsked sends a request, and repeats it only if the server asks for that.
+func (c *Client) whenAsked(ctx context.Context, send func() error) error {
+	return c.repeat(ctx, send, func(error, time.Duration) (time.Duration, bool) { return 0, false })
+}
+
+// repeat repeats a request after the delay that the server asks for, within limits, and after the
+// pause for other errors, if they are to be retried. Waited is how long the server took to answer
+// in all.
+func (c *Client) repeat(
+	ctx context.Context, send func() error,
+	pauseAfter func(err error, waited time.Duration) (pause time.Duration, retried bool),
+) error {
+	var waited, delayed time.Duration
 	for throttled := 0; ; {
 		began := time.Now()
 		err := send()
@@ -81,17 +136,20 @@ func (c *Client) retry(ctx context.Context, send func() error, more ...answer) e
 			return nil
 		}
 		waited += time.Since(began)
-		var delay time.Duration
-		switch seconds, _ := apierrors.SuggestsClientDelay(err); {
-		case seconds > 0 && throttled < maxThrottled:
-			throttled++
-			delay = time.Duration(seconds) * time.Second
-		case seconds == 0 && backoff.Steps > 1 && waited < maxWaited &&
-			(transient(err) || among(more, err) ||
-				apierrors.IsInternalError(err) && backoff.Steps > maxAttempts-maxInternal):
-			delay = backoff.Step()
-		default:
+		delay := askedDelay(err)
+		switch {
+		case delay > maxDelay || delayed+delay > maxDelays:
+			return &DelayError{Delay: delay, Waited: delayed, Last: err}
+		case delay > 0 && throttled == maxThrottled:
 			return err
+		case delay > 0:
+			throttled++
+			delayed += delay
+		default:
+			var retried bool
+			if delay, retried = pauseAfter(err, waited); !retried {
+				return err
+			}
 		}
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < delay {
 			return err
@@ -135,6 +193,9 @@ func (s sentOnce) Post() *rest.Request { return s.Interface.Post().MaxRetries(0)
 
 // Put returns a PUT request.
 func (s sentOnce) Put() *rest.Request { return s.Interface.Put().MaxRetries(0) }
+
+// Delete returns a DELETE request.
+func (s sentOnce) Delete() *rest.Request { return s.Interface.Delete().MaxRetries(0) }
 
 // Patch returns a PATCH request.
 func (s sentOnce) Patch(pt types.PatchType) *rest.Request {
@@ -216,12 +277,14 @@ var storageErrors = []answer{
 // transientErrors are further errors that a write retries. They come from the components behind the
 // server while these move or start.
 var transientErrors = append([]answer{
-	{reason: metav1.StatusReasonInternalError},
-	{
-		reason: metav1.StatusReasonConflict,
-		texts:  []string{"Operation cannot be fulfilled on resourcequota"},
-	},
+	{reason: metav1.StatusReasonInternalError}, quotaConflict,
 }, webhookErrors...)
+
+// quotaConflict is the answer to a write that another one overtook in the sum of a quota.
+var quotaConflict = answer{
+	reason: metav1.StatusReasonConflict,
+	texts:  []string{"Operation cannot be fulfilled on resourcequota"},
+}
 
 // among reports whether an error matches one of the answers.
 func among(answers []answer, err error) bool {
@@ -305,6 +368,21 @@ func Refused(err error) bool {
 	}
 }
 
+// Unanswered reports whether an error of Write leaves open what the server thinks of the object: it
+// could not be reached, could not call a webhook, or had no time.
+func Unanswered(err error) bool {
+	status, unknown := apierrors.APIStatus(nil), (*UnknownKindError)(nil)
+	switch {
+	case err == nil, asUnknown(err, &unknown):
+		return false
+	case errors.As(err, &status):
+		code := status.Status().Code
+		return code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
+	default:
+		return true
+	}
+}
+
 // UnreachableError reports that no server answered.
 type UnreachableError struct {
 	Host  string
@@ -320,6 +398,9 @@ func (e *UnreachableError) Unwrap() error { return e.Cause }
 // explain turns a failure to reach the server into an *UnreachableError and returns other errors
 // unchanged.
 func (c *Client) explain(err error) error {
+	if silent := (*SilentError)(nil); errors.As(err, &silent) {
+		return &UnreachableError{Host: c.host, Cause: silent}
+	}
 	var failed *url.Error
 	if !errors.As(err, &failed) || errors.Is(err, context.Canceled) {
 		return err

@@ -230,8 +230,8 @@ func TestReadingRetries(t *testing.T) {
 	}
 }
 
-// TestSentOnce writes to a server that asks for a delay: the library repeats no request of a
-// caller that does so itself, and those of all others.
+// TestSentOnce asks a server that asks for a delay: the library repeats no request, and this
+// package repeats it after the delay.
 func TestSentOnce(t *testing.T) {
 	sent := 0
 	client := serving(t, func(w http.ResponseWriter, r *http.Request) {
@@ -248,8 +248,11 @@ func TestSentOnce(t *testing.T) {
 		t.Errorf("%d requests, %v", sent, err)
 	}
 	sent = 0
-	if _, err := client.in(gvr, "n").Get(t.Context(), "a", metav1.GetOptions{}); err != nil ||
-		sent != 2 {
+	err = client.whenAsked(t.Context(), func() error {
+		_, err := client.of(gvr, "n", false).Get(t.Context(), "a", metav1.GetOptions{})
+		return err
+	})
+	if err != nil || sent != 2 {
 		t.Errorf("%d requests, %v", sent, err)
 	}
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -131,7 +132,7 @@ func (w *watcher) watchFrom(ctx context.Context, version string) {
 		case err != nil && !isNotServed(err):
 			w.fail(err)
 		}
-		pause(ctx, delay.Step())
+		pause(ctx, max(delay.Step(), min(askedDelay(err), maxDelay)))
 	}
 }
 
@@ -167,7 +168,11 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 		options.Limit = queryPage
 	}
 	for {
-		list, err := w.client.in(w.batch.resource, w.batch.namespace).List(ctx, options)
+		var list *unstructured.UnstructuredList
+		err := w.client.whenAsked(ctx, func() (err error) {
+			list, err = w.client.of(w.batch.resource, w.batch.namespace, false).List(ctx, options)
+			return err
+		})
 		if err != nil {
 			return "", err
 		}
@@ -247,7 +252,13 @@ func (w *watcher) WatchWithContext(
 	ctx context.Context, options metav1.ListOptions,
 ) (watch.Interface, error) {
 	options.TimeoutSeconds = new(int64(watchPeriod / time.Second))
-	stream, err := w.client.in(w.batch.resource, w.batch.namespace).Watch(ctx, w.selected(options))
+	var stream watch.Interface
+	err := w.client.whenAsked(ctx, func() (err error) {
+		stream, err = w.client.of(w.batch.resource, w.batch.namespace, false).Watch(ctx,
+			w.selected(options))
+		return err
+	})
+	delayed := (*DelayError)(nil)
 	switch explained := w.client.explain(err); {
 	case ctx.Err() != nil:
 	case err == nil:
@@ -257,7 +268,8 @@ func (w *watcher) WatchWithContext(
 		}
 	case explained != err:
 		w.fail(explained)
-	case apierrors.IsMethodNotSupported(err),
+	case errors.As(err, &delayed), // else the library asks again at once
+		apierrors.IsMethodNotSupported(err),
 		apierrors.IsResourceExpired(err),
 		apierrors.IsGone(err),
 		isNotServed(err):
@@ -291,8 +303,12 @@ func (w *watcher) divide(ctx context.Context) {
 func (w *watcher) poll(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		for _, ref := range w.refs {
-			obj, err := w.client.in(w.batch.resource, w.batch.namespace).
-				Get(ctx, ref.Name, metav1.GetOptions{})
+			var obj *unstructured.Unstructured
+			err := w.client.whenAsked(ctx, func() (err error) {
+				obj, err = w.client.of(w.batch.resource, w.batch.namespace, false).
+					Get(ctx, ref.Name, metav1.GetOptions{})
+				return err
+			})
 			switch {
 			case ctx.Err() != nil:
 				return

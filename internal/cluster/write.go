@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,6 +56,14 @@ type Delete struct {
 	DryRun      bool
 }
 
+// trialRetries are the errors that a dry run retries beyond those of reads. A webhook that cannot
+// be called is left to the caller: nothing that the run deploys can help, and each call may take
+// half a minute.
+var trialRetries = []answer{quotaConflict}
+
+// maxTrial is how long the calls of a webhook by a dry run may take until it is not called again.
+const maxTrial = 2 * time.Second
+
 // Write sends one object and returns the stored one. A created object has no managed fields: their
 // manager is that of the write.
 func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured, error) {
@@ -67,13 +76,18 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 	answerLost := false
 	generates := w.Method == Create && w.Object.GetName() == "" && !w.DryRun
 	var unsafe, broken error // errors that are not retried: a retry might create a second object
+	more, began := transientErrors, time.Now()
+	if w.DryRun {
+		more = trialRetries
+	}
 	err = c.retry(ctx, func() error {
 		stored, err = c.send(ctx, resource, w)
 		switch {
 		case generates && maybeStored(err):
 			unsafe = err
 			return nil
-		case w.StreamOnce && BrokenStream(err):
+		case w.StreamOnce && BrokenStream(err),
+			w.DryRun && WebhookUnavailable(err) && time.Since(began) > maxTrial:
 			broken = err
 			return nil
 		}
@@ -86,7 +100,7 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 		}
 		answerLost = answerLost || maybeStored(err) || apierrors.IsInternalError(err)
 		return err
-	}, transientErrors...)
+	}, more...)
 	if broken != nil {
 		err = broken
 	}
@@ -291,7 +305,6 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	var answer []byte
 	err = c.retry(ctx, func() error {
 		result := c.rest.Delete().
-			MaxRetries(0).
 			AbsPath(root(kind.Resource.GroupVersion())).
 			NamespaceIfScoped(d.Ref.Namespace, d.Ref.Namespace != "").
 			Resource(kind.Resource.Resource).
