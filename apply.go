@@ -9,13 +9,18 @@ import (
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
 )
 
-// ApplyOptions say how a set is applied. The zero value waits without limit until all objects are
-// ready, keeps ten revisions, and has to find the definition of the record in the cluster.
+// NoLimit is the timeout of a run that may wait for ever. The zero value of a timeout is none.
+const NoLimit time.Duration = -1
+
+// ApplyOptions say how a set is applied. The zero value waits until all objects are ready, or no
+// object makes progress any more, keeps ten revisions, and has to find the definition of the record
+// in the cluster.
 type ApplyOptions struct {
 	PlanOptions
 	// Check sees the plan before anything is written. Its error is that of Apply, which then has
@@ -27,7 +32,8 @@ type ApplyOptions struct {
 	// NoWait ends the run when everything is written. Objects that others depend on are not waited
 	// for either.
 	NoWait bool
-	// Timeout limits how long an object may take to become ready, or to be gone; 0 is without limit.
+	// Timeout limits how long an object may take to become ready, or to be gone; NoLimit lets it take
+	// for ever. 0 ends the wait when no object has made progress for 15 minutes.
 	Timeout time.Duration
 	// InstallDefinition installs the definition of ResourceGroup, the record of packages, if the
 	// cluster has none.
@@ -41,7 +47,7 @@ type DestroyOptions struct {
 	// AllowDelete is that of PlanOptions.
 	AllowDelete []string
 	Check       func(*Plan) error // as in ApplyOptions
-	Timeout     time.Duration     // for an object to be gone; 0 is without limit
+	Timeout     time.Duration     // as in ApplyOptions: for an object to be gone
 	KeepHistory bool
 	Holder      Holder
 }
@@ -196,9 +202,17 @@ func checkPlan(ctx context.Context, op sets.Operation, o runOptions) (*Plan, err
 // engineOptions returns how the plan is run.
 func (o runOptions) engineOptions() engine.Options {
 	return engine.Options{
-		Limits: engine.Limits{Apply: o.timeout, Delete: o.timeout},
-		Retry:  engine.Retry{For: engine.WebhookTimeout}, GiveUp: true,
+		Limits: limitsOf(o.timeout), GiveUp: true,
 	}
+}
+
+// limitsOf returns the limits of a run with a timeout: those of the engine if it is 0.
+func limitsOf(timeout time.Duration) engine.Limits {
+	if timeout == 0 {
+		return engine.Limits{}
+	}
+	each := limit.OfFlag(timeout)
+	return engine.Limits{Apply: each, Delete: each, Stall: limit.None()}
 }
 
 // historyOptions returns what the history keeps.

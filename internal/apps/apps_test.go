@@ -18,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -108,7 +109,7 @@ func (w *world) review() Review {
 // runOptions returns options for runs without a diagnosis.
 func (w *world) runOptions() RunOptions {
 	return RunOptions{UseLastApplied: true, Wait: true, Engine: engine.Options{
-		NoCauses: true, Limits: engine.Limits{Idle: time.Minute},
+		NoCauses: true, Limits: engine.Limits{Idle: limit.After(time.Minute)},
 	}}
 }
 

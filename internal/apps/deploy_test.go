@@ -20,6 +20,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -518,7 +519,7 @@ waitRules:
 				w := newWorld(t)
 				w.cluster.Script = map[object.Ref][]enginetest.Change{configMapRef("a"): tc.script}
 				request := w.request(configMap("a", "1"), rules)
-				request.Run.Engine.Limits.Idle = time.Hour
+				request.Run.Engine.Limits.Idle = limit.After(time.Hour)
 				var end event.Event
 				request.Review.NewPrinter = func(*Run) RunPrinter {
 					return printerFunc(func(e event.Event) { end = e })

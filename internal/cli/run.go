@@ -46,8 +46,10 @@ func RunOperation(
 const TryCreations = 100
 
 // Outlooks runs a plan dry and returns the outlook for each object, in the order of the plan.
-func Outlooks(ctx context.Context, op Operation, mode engine.DryRun) ([]view.Outlook, error) {
-	return view.Outlooks(op.Plan(), func(sink event.Sink) error {
+func Outlooks(
+	ctx context.Context, env *Env, op Operation, mode engine.DryRun,
+) ([]view.Outlook, error) {
+	return view.Outlooks(op.Plan(), env.Notice, func(sink event.Sink) error {
 		options := engine.Options{DryRun: mode, TryCreations: TryCreations}
 		if _, err := op.Run(ctx, options, sink); err != nil {
 			return err

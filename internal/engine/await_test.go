@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -66,7 +67,7 @@ func TestAppear(t *testing.T) {
 				}
 			})
 			o := w.judging()
-			o.Retry.For = 5 * time.Minute
+			o.Retry.For = limit.After(5 * time.Minute)
 			var last error
 			w.hear = func(e event.Event) { last = e.Err }
 			w.run(
@@ -98,17 +99,18 @@ func TestAppear(t *testing.T) {
 // How long others may take to create an object: its own time, or that of all that is applied.
 func TestAppearInTime(t *testing.T) {
 	for _, tc := range []struct {
-		own, all, idle, want time.Duration
+		own, want time.Duration
+		all, idle limit.Time
 	}{
 		{want: 30 * time.Second},
-		{all: time.Minute, want: time.Minute},
-		{own: 5 * time.Second, all: time.Minute, want: 5 * time.Second},
-		{own: time.Minute, idle: time.Hour, want: 30 * time.Second}, // kapp's limits
+		{all: limit.After(time.Minute), want: time.Minute},
+		{own: 5 * time.Second, all: limit.After(time.Minute), want: 5 * time.Second},
+		{own: time.Minute, idle: limit.After(time.Hour), want: 30 * time.Second}, // kapp's limits
 	} {
 		each(t, tc.want.String(), func(t *testing.T) {
 			w, began := newWorld(&enginetest.Cluster{}), time.Now()
 			o := w.judging()
-			o.Retry.For, o.Limits.Apply, o.Limits.Idle = 30*time.Second, tc.all, tc.idle
+			o.Retry.For, o.Limits.Apply, o.Limits.Idle = limit.After(30*time.Second), tc.all, tc.idle
 			w.run(t.Context(), t, o, plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated,
 				Wait: true, Timeout: tc.own})
 			if took := time.Since(began).Round(time.Second); took != tc.want {
@@ -226,7 +228,7 @@ func TestIdle(t *testing.T) {
 			ref("Deployment/a"): {phaseAfter(40, "ready")}, ref("Deployment/b"): {phaseAfter(80, "ready")},
 		}})
 		o := w.judging()
-		o.Limits.Idle = time.Minute
+		o.Limits.Idle, o.Retry.For = limit.After(time.Minute), limit.None()
 		began := time.Now()
 		theirs := plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated, Wait: true}
 		w.run(
@@ -263,7 +265,7 @@ func TestIdleAtOnce(t *testing.T) {
 			Slow: map[object.Ref]time.Duration{ref("ConfigMap/slow"): 5 * time.Second},
 		})
 		o := w.judging()
-		o.Limits.Idle, o.Concurrency = time.Nanosecond, 1
+		o.Limits.Idle, o.Concurrency = limit.After(0), 1
 		w.run(t.Context(), t, o, create("Deployment/a"), create("ConfigMap/slow"),
 			create("ConfigMap/last"), create("ConfigMap/next", 0))
 		w.lines = w.lines[len(w.lines)-7:]
@@ -350,7 +352,8 @@ func TestEndOnFailure(t *testing.T) {
 func busy(ctx context.Context, t *testing.T, w *world) event.Summary {
 	t.Helper()
 	o := w.withPods(map[string]string{"app": "x"})
-	o.Concurrency, o.Retry.For, o.Limits.Idle = 2, time.Hour, time.Hour
+	o.Concurrency = 2
+	o.Retry.For, o.Limits.Idle = limit.After(time.Hour), limit.After(time.Hour)
 	o.StopOn.WriteError, o.StopOn.WaitError = true, true
 	w.decider = decisions{rework, amend}
 	replaced := plan.Step{

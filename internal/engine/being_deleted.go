@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -128,9 +129,9 @@ func (r *run) emitLingering(i int) {
 
 // goneLimit returns how long a step waits until the object that is being deleted is gone: as long
 // as for the object that it creates.
-func (r *run) goneLimit(i int) time.Duration {
+func (r *run) goneLimit(i int) limit.Time {
 	l := r.options.Limits
-	return cmp.Or(r.plan.Steps[i].Timeout, l.Apply, l.Idle, l.Stall, l.Delete)
+	return limit.First(ownLimit(&r.plan.Steps[i]), l.Apply, l.Idle, l.Stall, l.Delete)
 }
 
 // stalls reports whether Limits.Stall limits the wait of a paused step, so that progress of others
@@ -138,20 +139,17 @@ func (r *run) goneLimit(i int) time.Duration {
 func (r *run) stalls(i int) bool {
 	l := r.options.Limits
 	if _, ok := r.tracks[i].err.(*BeingDeletedError); ok {
-		return l.Stall > 0 && cmp.Or(r.plan.Steps[i].Timeout, l.Apply, l.Idle) == 0
+		return l.Stall.Ends() && !limit.First(ownLimit(&r.plan.Steps[i]), l.Apply, l.Idle).Ends()
 	}
-	return l.Stall > 0 && cmp.Or(l.Delete, l.Idle) == 0
+	return l.Stall.Ends() && !limit.First(l.Delete, l.Idle).Ends()
 }
 
 // awaitBeforeRecord waits until the object of a step that runs before the record is saved is gone,
 // and creates it then.
 func (r *run) awaitBeforeRecord(ctx context.Context, i int, paused *result) (*result, error) {
 	t, step := &r.tracks[i], paused.rest
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	limit := r.goneLimit(i)
-	if limit > 0 {
-		limited, cancel = context.WithTimeout(ctx, limit)
-	}
+	patience := r.goneLimit(i)
+	limited, cancel := patience.Context(ctx)
 	defer cancel()
 	t.err, t.base = paused.err, r.look(i, paused.seen)
 	r.explainLingering(t, t.base)
@@ -185,7 +183,7 @@ func (r *run) awaitBeforeRecord(ctx context.Context, i int, paused *result) (*re
 				return nil, context.Cause(ctx)
 			}
 			waits, _ := t.err.(*BeingDeletedError)
-			return nil, &StillThereError{After: limit, Last: waits}
+			return nil, &StillThereError{After: patience.Duration(), Last: waits}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 )
 
 // An object that somebody is deleting is said to be that, by a dry run as by the run.
@@ -29,7 +30,7 @@ func TestBeingDeleted(t *testing.T) {
 					printed = append(printed, e.Reason)
 				}
 			}
-			o := engine.Options{DryRun: dryRun, Limits: engine.Limits{Apply: time.Minute}}
+			o := engine.Options{DryRun: dryRun, Limits: engine.Limits{Apply: limit.After(time.Minute)}}
 			if _, err := w.apply(t.Context(), policy(), o, want(thing("ConfigMap/held"))...); err != nil {
 				t.Fatal(err)
 			}

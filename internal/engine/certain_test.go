@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -75,7 +76,7 @@ func TestGiveUp(t *testing.T) {
 					})
 				}
 				began := time.Now()
-				o := engine.Options{GiveUp: !tc.keep, Limits: engine.Limits{Apply: time.Minute}}
+				o := engine.Options{GiveUp: !tc.keep, Limits: engine.Limits{Apply: limit.After(time.Minute)}}
 				if _, err := w.apply(t.Context(), policy(), o, objects...); err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +109,7 @@ func TestFailFastAwaitsOwnObjects(t *testing.T) {
 				})
 				began := time.Now()
 				o := engine.Options{
-					Limits: engine.Limits{Apply: time.Minute}, StopOn: engine.StopOn{Stuck: true},
+					Limits: engine.Limits{Apply: limit.After(time.Minute)}, StopOn: engine.StopOn{Stuck: true},
 				}
 				_, err := w.apply(t.Context(), policy(), o,
 					want(thing(name), thing("Deployment/a"))...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -136,7 +137,7 @@ func TestRulesAndCausesShareWatches(t *testing.T) {
 		each(t, tc.name, func(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{Logs: map[object.Ref][]string{ref("Pod/p"): {"one", "two"}}})
 			o := w.withPods(tc.labels)
-			o.NoCauses, o.LogLines, o.Limits.Apply = false, 1, 10*time.Second
+			o.NoCauses, o.LogLines, o.Limits.Apply = false, 1, limit.After(10*time.Second)
 			var steps []plan.Step
 			for _, name := range append(tc.others, "web") {
 				step := create("Deployment/" + name)
@@ -179,7 +180,7 @@ func TestCommonLabelsOfFewParents(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
 		o := w.withPods(nil)
-		o.Limits.Apply = time.Second
+		o.Limits.Apply = limit.After(time.Second)
 		w.rules = labelled{}
 		var steps []plan.Step
 		for i := range 6 {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -119,21 +121,27 @@ func (a *alarms) Pop() any {
 	return last
 }
 
+// ownLimit returns the limit that a step has itself; not set if it is that of the run.
+func ownLimit(step *plan.Step) limit.Time {
+	if step.Timeout <= 0 {
+		return limit.Time{}
+	}
+	return limit.After(step.Timeout)
+}
+
 // setDeadline sets how long a written step is waited for: its own limit, else that of the run.
 func (r *run) setDeadline(i int) {
-	timeout := r.options.Limits.Apply
+	timeout, now := r.options.Limits.Apply, time.Now()
 	if r.plan.Steps[i].Op.AwaitsDeletion() {
 		timeout = r.options.Limits.Delete
 	}
-	at := time.Now().Add(timeout)
-	if own := r.plan.Steps[i].Timeout; own > 0 {
-		r.limited = append(r.limited, i)
-		timeout, at = own, time.Now().Add(own)
+	if own := ownLimit(&r.plan.Steps[i]); own.Ends() {
+		r.limited, timeout = append(r.limited, i), own
 	} else {
-		r.latest = at
+		r.latest = now.Add(timeout.Duration())
 	}
-	if timeout > 0 {
-		heap.Push(&r.alarms, alarm{at, i, expired})
+	if timeout.Ends() {
+		heap.Push(&r.alarms, alarm{timeout.From(now), i, expired})
 	}
 }
 
@@ -184,15 +192,15 @@ func (r *run) idleUntil() time.Time {
 		return time.Time{}
 	}
 	var until time.Time
-	if limit := r.options.Limits.Idle; limit > 0 {
-		until = r.active.Add(limit)
+	if idle := r.options.Limits.Idle; idle.Ends() {
+		until = idle.From(r.active)
 	}
-	if limit := r.options.Limits.Stall; limit > 0 && !r.hasOwnLimit() {
+	if stall := r.options.Limits.Stall; stall.Ends() && !r.hasOwnLimit() {
 		last := r.active
 		if r.progress.After(last) {
 			last = r.progress
 		}
-		if at := last.Add(limit); until.IsZero() || at.Before(until) {
+		if at := stall.From(last); until.IsZero() || at.Before(until) {
 			until = at
 		}
 	}
@@ -206,7 +214,7 @@ func (r *run) hasOwnLimit() bool {
 
 // noteProgress records that an object has a status that it did not have before.
 func (r *run) noteProgress(t *track) {
-	if r.options.Limits.Stall <= 0 || slices.ContainsFunc(t.statuses, t.shown.same) {
+	if !r.options.Limits.Stall.Ends() || slices.ContainsFunc(t.statuses, t.shown.same) {
 		return
 	}
 	t.statuses = append(t.statuses, t.shown)

@@ -116,7 +116,8 @@ func (r *run) mustConfirm(step *plan.Step) bool {
 // confirm sends the write of a step as a server dry run. A creation fails if the server refuses it
 // as invalid. An updated object is unchanged if the server would not change it, such as after a
 // quantity that is only spelled differently. If the server refuses the update, the result is that
-// of the plan, unless fields are immutable.
+// of the plan, unless fields are immutable. So it is if the server cannot tell, as its webhooks
+// cannot be called; the result says so.
 func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	if replaces(step, plan.ReplaceAlways) {
 		return wouldRecreate(step)
@@ -127,6 +128,11 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	}
 	w := request(r.plan, step, step.Want, &Options{DryRun: DryRunServer})
 	answer, err := r.engine.Cluster.Write(ctx, w)
+	if cluster.Unanswered(err) && ctx.Err() == nil {
+		done.reason = "the server could not be asked about it: " +
+			cluster.Redact(err, step.HoldsSecret()).Error()
+		return done
+	}
 	if step.Op == plan.Create {
 		if apierrors.IsInvalid(err) {
 			return &result{op: step.Op, outcome: event.Failed, err: err}

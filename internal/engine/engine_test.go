@@ -16,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -134,6 +135,11 @@ func (w *world) apply(
 			w.hear(ev)
 		}
 	})
+}
+
+// within returns options that limit how long an applied object may take to become ready.
+func within(d time.Duration) engine.Options {
+	return engine.Options{Limits: engine.Limits{Apply: limit.After(d)}}
 }
 
 // line is an event in one line: what happened, to what, how.
@@ -286,7 +292,10 @@ func TestWaitEnds(t *testing.T) {
 					},
 				)
 				if _, err := w.apply(t.Context(), policy(),
-					engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}, Successors: tc.successors},
+					engine.Options{
+						Limits:     engine.Limits{Apply: limit.After(10 * time.Second)},
+						Successors: tc.successors,
+					},
 					want(thing("Deployment/web"))...); err != nil {
 					t.Fatal(err)
 				}
@@ -478,7 +487,7 @@ func TestNamespaceOfTheRecordComesFirstAndGoesLast(t *testing.T) {
 		}
 		w.Wrote = nil
 		if _, err := w.apply(t.Context(), home, engine.Options{
-			Limits: engine.Limits{Delete: time.Second}}); err != nil {
+			Limits: engine.Limits{Delete: limit.After(time.Second)}}); err != nil {
 			t.Fatal(err)
 		}
 		if w.Object(ref("Namespace/n")) == nil {
@@ -524,7 +533,7 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 				summary, err := w.apply(
 					t.Context(),
 					policy(),
-					engine.Options{Limits: engine.Limits{Apply: tc.timeout}},
+					engine.Options{Limits: engine.Limits{Apply: limit.OfFlag(tc.timeout)}},
 					want(thing("Widget/w"))...)
 				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
@@ -561,7 +570,7 @@ func TestPollingSeesWhatIsWrittenLaterAndWhatGoes(t *testing.T) {
 		summary, err := w.apply(
 			t.Context(),
 			policy(),
-			engine.Options{Limits: engine.Limits{Apply: time.Minute}},
+			within(time.Minute),
 			objects...)
 		if err != nil || summary.Settled[event.Succeeded] != 2 || summary.Settled[event.Failed] != 1 {
 			t.Errorf(

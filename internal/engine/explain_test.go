@@ -20,6 +20,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -142,7 +143,7 @@ func TestWhatDidNotBecomeReadyIsExplained(t *testing.T) {
 			}
 			start := time.Now()
 			if _, err := w.apply(t.Context(), policy(),
-				engine.Options{Limits: engine.Limits{Apply: 5 * time.Second}}, objects...); err != nil {
+				within(5*time.Second), objects...); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(start); !long && took > 100*time.Millisecond {
@@ -234,7 +235,7 @@ func TestFailFast(t *testing.T) {
 					t.Context(),
 					policy(),
 					engine.Options{
-						Limits: engine.Limits{Apply: 5 * time.Second},
+						Limits: engine.Limits{Apply: limit.After(5 * time.Second)},
 						StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true},
 					},
 					objects...)
@@ -320,7 +321,7 @@ func TestSurveysAreNarrowWhileThereAreFew(t *testing.T) {
 		}
 		objects[2].Object.SetAnnotations(map[string]string{"after": "Deployment/a"})
 		if _, err := w.apply(t.Context(), policy(),
-			engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}}, objects...); err != nil {
+			within(10*time.Second), objects...); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -345,7 +346,9 @@ func TestObserveExplains(t *testing.T) {
 		w.Put(w.child("ReplicaSet/a", "Pod/a", noImage))
 		time.AfterFunc(5*time.Second, func() { w.Put(w.child("ReplicaSet/a", "Pod/b", crashes)) })
 		e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
-		options := engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: 10 * time.Second}
+		options := engine.ObserveOptions{
+			Until: engine.UntilCurrent, Timeout: limit.After(10 * time.Second),
+		}
 		met, err := e.Observe(
 			t.Context(),
 			[]object.Ref{ref("Deployment/a")},
@@ -394,7 +397,7 @@ func TestFailFastIsPatientWithTheScheduler(t *testing.T) {
 					t.Context(),
 					policy(),
 					engine.Options{
-						Limits: engine.Limits{Apply: time.Minute},
+						Limits: engine.Limits{Apply: limit.After(time.Minute)},
 						StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true},
 					},
 					want(thing("Deployment/a"))...)
@@ -450,7 +453,9 @@ func TestOutagesAreEmittedOnce(t *testing.T) {
 			t.Errorf("printed %d times of two outages, %v", printed, err)
 		}
 		printed = 0
-		options := engine.ObserveOptions{Until: engine.UntilForever, Timeout: 10 * time.Second}
+		options := engine.ObserveOptions{
+			Until: engine.UntilForever, Timeout: limit.After(10 * time.Second),
+		}
 		if _, err := e.Observe(t.Context(), p.Refs(), options, count); err != nil || printed != 2 {
 			t.Errorf("status: printed %d times of two outages, %v", printed, err)
 		}
@@ -529,12 +534,12 @@ func TestObserveDoesNotWaitForLogs(t *testing.T) {
 		e := &engine.Engine{Cluster: slowLogs{w.Cluster}, Records: w.store}
 		options := engine.ObserveOptions{
 			Until:    engine.UntilCurrent,
-			Timeout:  10 * time.Second,
+			Timeout:  limit.After(10 * time.Second),
 			LogLines: 5,
 		}
 		start := time.Now()
 		if _, err := e.Observe(t.Context(), refs, options, func(event.Event) {}); err != nil ||
-			time.Since(start) != options.Timeout {
+			time.Since(start) != options.Timeout.Duration() {
 			t.Errorf("took %s, %v; want %s", time.Since(start), err, options.Timeout)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -33,27 +34,27 @@ func TestLastRead(t *testing.T) {
 		want   string
 	}{
 		{
-			name: "of objects that are ready", limits: engine.Limits{Apply: 5 * time.Second},
+			name: "of objects that are ready", limits: engine.Limits{Apply: limit.After(5 * time.Second)},
 			ready: []string{"a", "b"}, silent: true, reads: 1, took: 5 * time.Second,
 			want: `a succeeded, b succeeded`,
 		},
 		{
-			name: "of one that is not", limits: engine.Limits{Apply: 5 * time.Second},
+			name: "of one that is not", limits: engine.Limits{Apply: limit.After(5 * time.Second)},
 			ready: []string{"a"}, silent: true, reads: 1, took: 5 * time.Second,
 			want: `a succeeded, b timed out`,
 		},
 		{
-			name: "when nothing happens", limits: engine.Limits{Idle: 5 * time.Second},
+			name: "when nothing happens", limits: engine.Limits{Idle: limit.After(5 * time.Second)},
 			ready: []string{"a", "b"}, silent: true, reads: 1, took: 5 * time.Second,
 			want: `a succeeded, b succeeded`,
 		},
 		{
-			name: "when one becomes ready", limits: engine.Limits{Idle: 5 * time.Second},
+			name: "when one becomes ready", limits: engine.Limits{Idle: limit.After(5 * time.Second)},
 			ready: []string{"a"}, silent: true, reads: 2, took: 10 * time.Second,
 			want: `a succeeded, b timed out`,
 		},
 		{
-			name: "not of what was seen", limits: engine.Limits{Apply: 5 * time.Second},
+			name: "not of what was seen", limits: engine.Limits{Apply: limit.After(5 * time.Second)},
 			ready: []string{"a", "b"}, took: 2 * time.Second, want: `a succeeded, b succeeded`,
 		},
 	} {
@@ -102,7 +103,7 @@ func TestLastReadFails(t *testing.T) {
 		w.hear = func(e event.Event) {
 			w.Unreadable = map[object.Ref]error{e.Ref: errors.New("no")}
 		}
-		o := engine.Options{Limits: engine.Limits{Apply: time.Second}, NoCauses: true}
+		o := engine.Options{Limits: engine.Limits{Apply: limit.After(time.Second)}, NoCauses: true}
 		if _, err := w.apply(t.Context(), policy(), o, want(thing("Deployment/a"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -119,14 +120,14 @@ func TestObserveReadsAgain(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Silent: true, Script: map[object.Ref][]enginetest.Change{
 			ref("Deployment/web"): {{After: 2 * time.Second, Status: available}},
 		}})
-		o := engine.Options{Limits: engine.Limits{Apply: time.Second}}
+		o := within(time.Second)
 		if _, err := w.apply(t.Context(), policy(), o, want(thing("Deployment/web"))...); err != nil {
 			t.Fatal(err)
 		}
 		var last event.Event
 		e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
 		met, err := e.Observe(t.Context(), []object.Ref{ref("Deployment/web")},
-			engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: time.Minute},
+			engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: limit.After(time.Minute)},
 			func(e event.Event) { last = e })
 		if err != nil || !met || last.Status.State != "Current" {
 			t.Errorf("met %t, %v, at last %v", met, err, last.Status)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -28,11 +29,11 @@ const (
 
 // ObserveOptions say how objects are observed. The zero value reads each object once.
 type ObserveOptions struct {
-	Until    Until         // empty means UntilKnown
-	Timeout  time.Duration // 0 is without limit
-	Stall    time.Duration // as in Limits
-	NoCauses bool          // as in Options
-	LogLines int           // as in Options
+	Until    Until      // empty means UntilKnown
+	Timeout  limit.Time // if it is not set, only Stall ends the wait
+	Stall    limit.Time // as in Limits; none for UntilForever
+	NoCauses bool       // as in Options
+	LogLines int        // as in Options
 
 	// Unattended is closed as soon as no run is in progress that could create objects. From then on
 	// an object that does not exist counts as failed if all are to become current. Nil is never.
@@ -58,11 +59,14 @@ func (e *Engine) Observe(
 		targets[i].Ref = ref
 		p.Steps[i] = plan.Step{Ref: ref, Op: plan.Observe, Wait: true}
 	}
-	reading, cancel := withLimit(ctx, o.Timeout)
+	reading, cancel := o.Timeout.Context(ctx)
 	live, err := e.Cluster.Read(reading, targets)
 	cancel()
 	if err != nil {
 		return false, fmt.Errorf("read the cluster: %w", err)
+	}
+	if o.Until == UntilForever {
+		o.Stall = limit.None() // what it is asked for
 	}
 	options := Options{
 		NoCauses: o.NoCauses, LogLines: o.LogLines, Limits: Limits{Stall: o.Stall},
@@ -85,7 +89,7 @@ func (e *Engine) Observe(
 		r.emitUnmet(sink)
 		return met, nil
 	}
-	limited, cancel := withLimit(ctx, o.Timeout)
+	limited, cancel := o.Timeout.Context(ctx)
 	defer cancel()
 	for i, ref := range refs {
 		if !live.Unserved.Has(ref) {
@@ -172,14 +176,6 @@ func (r *run) observeAgain(ctx context.Context) {
 			r.wait(i)
 		}
 	}
-}
-
-// withLimit returns a context that ends after d, unless that is 0.
-func withLimit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d > 0 {
-		return context.WithTimeout(ctx, d)
-	}
-	return context.WithCancel(ctx)
 }
 
 // observing is the part of a run that only Observe has.

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -32,14 +33,14 @@ func TestObserve(t *testing.T) {
 		},
 		{
 			name: "until all are current", met: true, took: 2 * time.Second,
-			options: engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: time.Minute},
+			options: engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: limit.After(time.Minute)},
 			refs:    []object.Ref{ref("ConfigMap/a"), ref("Deployment/web")},
 			changes: []enginetest.Change{{After: 2 * time.Second, Status: available}},
 			want:    `configmap/a Current, deployment.apps/web InProgress, deployment.apps/web Current`,
 		},
 		{
 			name: "until all that is left has failed", took: time.Second,
-			options: engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: time.Minute},
+			options: engine.ObserveOptions{Until: engine.UntilCurrent, Timeout: limit.After(time.Minute)},
 			refs:    []object.Ref{ref("ConfigMap/a"), ref("Deployment/web")},
 			changes: []enginetest.Change{{After: time.Second, Status: stuck},
 				{After: 2 * time.Second, Status: available}},
@@ -63,7 +64,7 @@ func TestObserve(t *testing.T) {
 		},
 		{
 			name: "but for what may be created", took: 15 * time.Minute,
-			options: engine.ObserveOptions{Until: engine.UntilCurrent, Stall: 15 * time.Minute},
+			options: engine.ObserveOptions{Until: engine.UntilCurrent, Stall: limit.After(15 * time.Minute)},
 			refs:    []object.Ref{ref("ConfigMap/none")},
 			want:    `configmap/none NotFound, configmap/none NotFound timed out`,
 		},
@@ -78,7 +79,7 @@ func TestObserve(t *testing.T) {
 		},
 		{
 			name: "as long as something changes", took: 5 * time.Minute,
-			options: engine.ObserveOptions{Until: engine.UntilCurrent, Stall: 3 * time.Minute},
+			options: engine.ObserveOptions{Until: engine.UntilCurrent, Stall: limit.After(3 * time.Minute)},
 			refs:    []object.Ref{ref("ConfigMap/a"), ref("Deployment/web")},
 			changes: []enginetest.Change{{
 				After: 2 * time.Minute, Status: map[string]any{"replicas": int64(1)},
@@ -88,7 +89,7 @@ func TestObserve(t *testing.T) {
 		},
 		{
 			name: "not for ever", took: time.Minute,
-			options: engine.ObserveOptions{Until: engine.UntilForever, Timeout: time.Minute},
+			options: engine.ObserveOptions{Until: engine.UntilForever, Timeout: limit.After(time.Minute)},
 			refs:    []object.Ref{ref("ConfigMap/a")},
 			want:    `configmap/a Current`,
 		},
@@ -107,7 +108,7 @@ func TestObserve(t *testing.T) {
 					Script:   map[object.Ref][]enginetest.Change{ref("Deployment/web"): tc.changes},
 					Unserved: map[schema.GroupKind]bool{{Group: "example.com", Kind: "Widget"}: true},
 				})
-				if _, err := w.apply(t.Context(), policy(), engine.Options{Limits: engine.Limits{Apply: 1}},
+				if _, err := w.apply(t.Context(), policy(), within(1),
 					want(thing("ConfigMap/a"), thing("Deployment/web"))...); err != nil {
 					t.Fatal(err)
 				}

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/limit"
+	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -40,8 +43,8 @@ const (
 // responses.
 const DefaultConcurrency = 32
 
-// Options say how a plan is run. The zero value is a real run that waits without limit and never
-// ends early.
+// Options say how a plan is run. The zero value is a real run that ends early only if it makes no
+// progress for DefaultStall.
 type Options struct {
 	DryRun      DryRun
 	Limits      Limits
@@ -67,10 +70,12 @@ type Options struct {
 	GiveUp bool
 }
 
-// Limits are how long a run waits. Zero means without limit.
+// Limits are how long a run waits. Those that are not set do not limit it, except Stall, which is
+// DefaultStall then, unless others limit all waits: a run without any limit is one that a user has
+// asked for.
 type Limits struct {
-	Apply  time.Duration // for an applied object to become ready, from its write
-	Delete time.Duration // for a deleted object to be gone, from its deletion
+	Apply  limit.Time // for an applied object to become ready, from its write
+	Delete limit.Time // for a deleted object to be gone, from its deletion
 
 	// PerWave starts the limits of all objects that are waited for again at every write: one limit
 	// for each wave of a plan with waves, as --reconcile-timeout of kpt live means it.
@@ -79,14 +84,14 @@ type Limits struct {
 	// and every settled step starts it again. Then all objects that are waited for time out and the
 	// run ends, as --wait-timeout of kapp means it. Only apps set it: the flags of packages limit the
 	// wait for each object, or for each wave.
-	Idle time.Duration
+	Idle limit.Time
 	// Stall is for a run that waits without progress: it stops during writes, and every finished
 	// write, every settled step, and every status and every cause that an object did not have before
 	// in this run start it again. A crash loop, which changes between the same statuses, is no
 	// progress. Then all objects that are waited for time out and the run ends. It does not apply
 	// while an object is waited for that has a limit of its own. An object to recreate that is not
 	// gone by then fails, unless Delete or Idle limits that.
-	Stall time.Duration
+	Stall limit.Time
 }
 
 // StopOn says which failures end a run early: no further write is started, and nothing is waited
@@ -101,11 +106,46 @@ type StopOn struct {
 // part of the set.
 type Retry struct {
 	Every time.Duration // 0 means DefaultRetryEvery
-	For   time.Duration // also limits the wait for an object that others create; 0 is without limit
+	// For also limits the wait for an object that others create. If it is not set, it is
+	// WebhookTimeout or, in a dry run, TrialTimeout from the first write that failed in this way: what
+	// the set would deploy cannot help, and the other writes have met the same webhook.
+	For limit.Time
+}
+
+// end reports whether the limits beside Stall end all waits of a plan.
+func (l Limits) end(p *plan.Plan) bool {
+	endless := func(step plan.Step) bool {
+		if step.Op.AwaitsDeletion() {
+			return !l.Delete.Ends()
+		}
+		return !l.Apply.Ends()
+	}
+	return l.Idle.Ends() || !slices.ContainsFunc(p.Steps, endless)
 }
 
 // DefaultRetryEvery is the pause between two attempts unless Retry says otherwise.
 const DefaultRetryEvery = time.Second
 
-// WebhookTimeout is Retry.For of the runs that are for users.
-const WebhookTimeout = 30 * time.Second
+// The defaults of limits. WebhookTimeout and TrialTimeout are those of Retry.For, in runs and in
+// dry runs. DefaultStall is that of Limits.Stall, and of kapp.
+const (
+	WebhookTimeout = 30 * time.Second
+	TrialTimeout   = 10 * time.Second
+	DefaultStall   = 15 * time.Minute
+)
+
+// withLimits returns the options with all limits set that have a default.
+func (o Options) withLimits(p *plan.Plan) Options {
+	if !o.Limits.Stall.IsSet() {
+		o.Limits.Stall = limit.None()
+		if !o.Limits.end(p) {
+			o.Limits.Stall = limit.After(DefaultStall)
+		}
+	}
+	patience := limit.After(WebhookTimeout)
+	if o.DryRun != DryRunNone {
+		patience = limit.After(TrialTimeout)
+	}
+	o.Retry.For = o.Retry.For.Or(patience)
+	return o
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/record"
@@ -180,7 +181,7 @@ func TestNamespaceOfTheRecordWaitsForAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := w.apply(t.Context(), patient(home()),
-			engine.Options{Limits: engine.Limits{Delete: time.Minute}}); err != nil {
+			engine.Options{Limits: engine.Limits{Delete: limit.After(time.Minute)}}); err != nil {
 			t.Fatal(err)
 		}
 		w.expectRecord(
@@ -215,7 +216,7 @@ func TestRecordGoesWithItsNamespace(t *testing.T) {
 			summary, err := w.apply(
 				t.Context(),
 				home(),
-				engine.Options{Limits: engine.Limits{Delete: time.Minute}},
+				engine.Options{Limits: engine.Limits{Delete: limit.After(time.Minute)}},
 			)
 			if summary.Settled[event.TimedOut] != 1 || (err != nil) != tc.wants {
 				t.Errorf("namespace %s: %+v, %v", tc.namespace, summary, err)

@@ -1,13 +1,13 @@
 package engine
 
 import (
-	"cmp"
 	"container/heap"
 	"context"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -63,7 +63,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		return false // it failed, and is not tried again
 	case why == passing && !at.After(now):
 		done.err = &TimedOutError{
-			After: r.options.Retry.For,
+			After: r.options.Retry.For.Duration(),
 			Last:  cluster.Redact(done.err, step.HoldsSecret()),
 		}
 		return false
@@ -100,24 +100,25 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 // whether an event announces the retry.
 func (r *run) nextRetry(i int, why pause, now time.Time) (at time.Time, announced bool) {
 	t := &r.tracks[i]
-	limit := func(from time.Time, d time.Duration) time.Time {
-		if d <= 0 {
-			return time.Time{}
-		}
-		return from.Add(d)
-	}
 	switch why {
 	case lingering:
-		return limit(now, r.lingerLimit(i)), false
+		return r.lingerLimit(i).From(now), false
 	case absent:
-		return limit(t.tried, r.absentLimit(i)), true
+		return r.absentLimit(i).From(t.tried), true
 	default:
+		began := t.tried
+		if r.options.DryRun != DryRunNone {
+			if r.refusing.IsZero() {
+				r.refusing = t.tried
+			}
+			began = r.refusing
+		}
 		every := r.options.Retry.Every
 		if every <= 0 {
 			every = DefaultRetryEvery
 		}
 		at = now.Add(every)
-		if end := limit(t.tried, r.options.Retry.For); !end.IsZero() && end.Before(at) {
+		if end := r.options.Retry.For.From(began); !end.IsZero() && end.Before(at) {
 			at = end // last attempt
 		}
 		return at, true
@@ -126,22 +127,22 @@ func (r *run) nextRetry(i int, why pause, now time.Time) (at time.Time, announce
 
 // absentLimit returns how long others may take to create the object of a step: the time of the
 // object or of what is applied, if the user limits these, else that of retries.
-func (r *run) absentLimit(i int) time.Duration {
+func (r *run) absentLimit(i int) limit.Time {
 	l := r.options.Limits
-	if l.Idle > 0 {
+	if l.Idle.Ends() {
 		return r.options.Retry.For
 	}
-	return cmp.Or(r.plan.Steps[i].Timeout, l.Apply, r.options.Retry.For)
+	return limit.First(ownLimit(&r.plan.Steps[i]), l.Apply, r.options.Retry.For)
 }
 
 // leaveLimit returns how long an object may take to be gone before it is recreated.
-func (r *run) leaveLimit() time.Duration {
+func (r *run) leaveLimit() limit.Time {
 	l := r.options.Limits
-	return cmp.Or(l.Delete, l.Idle, l.Stall, l.Apply)
+	return limit.First(l.Delete, l.Idle, l.Stall, l.Apply)
 }
 
 // lingerLimit returns how long a paused step waits for an object to be gone.
-func (r *run) lingerLimit(i int) time.Duration {
+func (r *run) lingerLimit(i int) limit.Time {
 	if _, ok := r.tracks[i].err.(*BeingDeletedError); ok {
 		return r.goneLimit(i)
 	}
@@ -161,7 +162,7 @@ func (r *run) stallsLater(i int, now time.Time) time.Time {
 	if r.inFlight > 0 {
 		last = now
 	}
-	if at := last.Add(r.options.Limits.Stall); at.After(now) {
+	if at := r.options.Limits.Stall.From(last); at.After(now) {
 		return at
 	}
 	return time.Time{}
@@ -196,7 +197,7 @@ func (r *run) checkPaused(ctx context.Context, i int) {
 // expirePaused ends or continues a paused step whose time is over.
 func (r *run) expirePaused(ctx context.Context, i int) {
 	t := &r.tracks[i]
-	limit := r.absentLimit(i)
+	patience := r.absentLimit(i)
 	switch t.pause {
 	case passing:
 		r.resume(i)
@@ -206,14 +207,15 @@ func (r *run) expirePaused(ctx context.Context, i int) {
 			heap.Push(&r.alarms, alarm{at, i, pauseOver})
 			return
 		}
-		limit = r.lingerLimit(i)
+		patience = r.lingerLimit(i)
 	}
+	after := patience.Duration()
 	done := &result{
 		op: r.plan.Steps[i].Op, outcome: event.Failed,
-		err: &TimedOutError{After: limit, Last: t.err},
+		err: &TimedOutError{After: after, Last: t.err},
 	}
 	if waits, ok := t.err.(*BeingDeletedError); ok {
-		done.err, done.stored = &StillThereError{After: limit, Last: waits}, t.uncertain
+		done.err, done.stored = &StillThereError{After: after, Last: waits}, t.uncertain
 	}
 	r.unpause(i)
 	r.conclude(ctx, i, done)

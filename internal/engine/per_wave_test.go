@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -29,7 +30,7 @@ func TestTimeTogetherBeginsWithTheLatestWrite(t *testing.T) {
 			)
 			began := time.Now()
 			o := engine.Options{
-				Limits:      engine.Limits{Apply: 5 * time.Second, PerWave: tc.together},
+				Limits:      engine.Limits{Apply: limit.After(5 * time.Second), PerWave: tc.together},
 				Concurrency: 1,
 			}
 			if _, err := w.apply(t.Context(), policy(), o,

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -61,7 +62,7 @@ func TestControllerGoesAfterCustomResources(t *testing.T) {
 			}
 			w.lines = nil
 			if _, err := w.apply(t.Context(), policy(), engine.Options{
-				Limits: engine.Limits{Delete: time.Minute}}, want(crd)...); err != nil {
+				Limits: engine.Limits{Delete: limit.After(time.Minute)}}, want(crd)...); err != nil {
 				t.Fatal(err)
 			}
 			w.lines = w.lines[2:] // of the definition

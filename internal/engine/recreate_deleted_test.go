@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -70,14 +71,14 @@ func TestRecreateDeleted(t *testing.T) {
 			settled create service/dependent succeeded (Current)`,
 			wrote: []string{"save record", "apply n/configmap/held", "apply n/service/dependent",
 				"save record"}},
-		{name: "unless it stays too long", limit: engine.Limits{Apply: time.Minute},
+		{name: "unless it stays too long", limit: engine.Limits{Apply: limit.After(time.Minute)},
 			took: time.Minute, want: waits + `
 			acted create configmap/held ` + late + `
 			settled create configmap/held ` + late + `
 			acted create service/dependent skipped
 			settled create service/dependent skipped`,
 			wrote: []string{"save record", "save record"}},
-		{name: "or nothing makes progress", limit: engine.Limits{Stall: time.Minute},
+		{name: "or nothing makes progress", limit: engine.Limits{Stall: limit.After(time.Minute)},
 			took: time.Minute, want: waits + `
 			acted create configmap/held ` + late + `
 			settled create configmap/held ` + late + `
@@ -216,7 +217,7 @@ func TestRecreateDeletedRecordNamespaceLate(t *testing.T) {
 			if interrupted {
 				w.hear = func(event.Event) { cancel() }
 			}
-			_, err := w.apply(ctx, rules, engine.Options{Limits: engine.Limits{Apply: time.Minute}},
+			_, err := w.apply(ctx, rules, within(time.Minute),
 				want(thing("Namespace/n"))...)
 			late := (*engine.StillThereError)(nil)
 			if errors.As(err, &late) == interrupted || errors.Is(err, context.Canceled) != interrupted {
@@ -322,7 +323,7 @@ func TestRecreateDeletedMeanwhile(t *testing.T) {
 			}
 		}
 		summary, err := w.apply(t.Context(), recreating(),
-			engine.Options{Limits: engine.Limits{Apply: time.Minute}},
+			within(time.Minute),
 			want(thing("ConfigMap/held"), thing("Service/controller"))...)
 		if err != nil || summary.Failures() > 0 {
 			t.Errorf("%+v, %v", summary, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -127,7 +128,7 @@ func TestReplace(t *testing.T) {
 				step.Recreate = update(there, tc.recreate).Want
 			}
 			o := w.judging()
-			o.Limits.Delete = tc.limit
+			o.Limits.Delete = limit.OfFlag(tc.limit)
 			began := time.Now()
 			w.run(t.Context(), t, o, step)
 			w.expect(t, tc.want)

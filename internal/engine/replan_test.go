@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -50,7 +51,7 @@ func TestAgain(t *testing.T) {
 				w.Answers[ref("ConfigMap/a")] = append(w.Answers[ref("ConfigMap/a")], hiccup)
 			}
 			o := w.judging()
-			o.Concurrency, o.Retry.For = 1, tc.limit
+			o.Concurrency, o.Retry.For = 1, limit.OfFlag(tc.limit)
 			var last error
 			w.hear = func(e event.Event) { last = e.Err }
 			w.run(t.Context(), t, o, create("ConfigMap/a"), create("ConfigMap/b"))

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -55,7 +56,8 @@ func TestUncertainObjectStaysRecorded(t *testing.T) {
 				time.AfterFunc(3500*time.Millisecond, cancel)
 			}
 			o := engine.Options{
-				StopOn: engine.StopOn{WriteError: stop}, Retry: engine.Retry{For: 30 * time.Second},
+				StopOn: engine.StopOn{WriteError: stop},
+				Retry:  engine.Retry{For: limit.After(30 * time.Second)},
 			}
 			if _, err := e.Apply(ctx, p, o, func(event.Event) {}); err != nil {
 				t.Fatal(err)
@@ -95,7 +97,7 @@ func TestRetryDoesNotHoldBackRanks(t *testing.T) {
 		if p.Steps[0].Rank == p.Steps[1].Rank {
 			t.Fatal("both steps have the same rank")
 		}
-		o := engine.Options{Retry: engine.Retry{For: 30 * time.Second}}
+		o := engine.Options{Retry: engine.Retry{For: limit.After(30 * time.Second)}}
 		summary, err := e.Apply(t.Context(), p, o, func(event.Event) {})
 		if err != nil || summary.Failures() != 0 {
 			t.Errorf("%+v, %v", summary, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -211,11 +212,13 @@ func TestJudgement(t *testing.T) {
 			acted create deployment.apps/web succeeded
 			waiting create deployment.apps/web (InProgress)
 			settled create deployment.apps/web failed (Failed)`},
-		{"by its own limit", nil, func(o *engine.Options, s *plan.Step) { s.Timeout, o.Limits.Idle = time.Minute, time.Hour }, `
+		{"by its own limit", nil, func(o *engine.Options, s *plan.Step) {
+			s.Timeout, o.Limits.Idle = time.Minute, limit.After(time.Hour)
+		}, `
 			acted create deployment.apps/web succeeded
 			waiting create deployment.apps/web (InProgress)
 			settled create deployment.apps/web timed out by its own limit (InProgress)`},
-		{"by the limit of the run", nil, func(o *engine.Options, s *plan.Step) { s.Timeout, o.Limits.Idle = time.Hour, time.Minute }, `
+		{"by the limit of the run", nil, func(o *engine.Options, s *plan.Step) { s.Timeout, o.Limits.Idle = time.Hour, limit.After(time.Minute) }, `
 			acted create deployment.apps/web succeeded
 			waiting create deployment.apps/web (InProgress)
 			settled create deployment.apps/web timed out (InProgress)`},
@@ -303,7 +306,7 @@ func TestReleaseTimesOut(t *testing.T) {
 			ref("Deployment/db"): {phaseAfter(1, "release")},
 		}})
 		o := w.judging()
-		o.Limits.Idle = time.Minute
+		o.Limits.Idle = limit.After(time.Minute)
 		began := time.Now()
 		w.run(t.Context(), t, o, create("Deployment/db"), create("ConfigMap/a", 0))
 		if took := time.Since(began); took != 61*time.Second {

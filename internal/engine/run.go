@@ -98,9 +98,10 @@ type run struct {
 
 	inFlight  int // writes in progress
 	writes    writeLimit
-	pausing   int // paused steps
-	waiting   int // written steps that have not settled
-	failing   int // waiting steps whose objects have failed
+	pausing   int       // paused steps
+	refusing  time.Time // first write of a dry run for which a webhook could not be called; or zero
+	waiting   int       // written steps that have not settled
+	failing   int       // waiting steps whose objects have failed
 	alarms    alarms
 	latest    time.Time // latest deadline set by the limit of the run
 	limited   []int     // steps with a limit of their own that were waited for
@@ -141,6 +142,7 @@ func objectsOf(p *plan.Plan) iter.Seq[object.Ref] {
 }
 
 func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
+	o = o.withLimits(p)
 	r := &run{
 		engine:   e,
 		plan:     p,

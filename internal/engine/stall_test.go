@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -60,7 +61,7 @@ func TestStall(t *testing.T) {
 					w.Put(w.child("ReplicaSet/a", "Pod/p", starts))
 				})
 				began := time.Now()
-				o := engine.Options{Limits: engine.Limits{Stall: 10 * time.Second}}
+				o := engine.Options{Limits: engine.Limits{Stall: limit.After(10 * time.Second)}}
 				if _, err := w.apply(t.Context(), rules, o,
 					want(thing("Deployment/a"))...); err != nil {
 					t.Fatal(err)
@@ -106,7 +107,7 @@ func TestStallOfRecreation(t *testing.T) {
 				took = 18 * time.Second
 			}
 			began := time.Now()
-			o := engine.Options{Limits: engine.Limits{Stall: 10 * time.Second}}
+			o := engine.Options{Limits: engine.Limits{Stall: limit.After(10 * time.Second)}}
 			w.run(t.Context(), t, o, steps...)
 			if got := time.Since(began).Round(time.Second); got != took {
 				t.Errorf("progress %v: took %s, want %s: %q", progress, got, took, w.lines)
@@ -124,7 +125,7 @@ func TestApplyLimitOfRecreation(t *testing.T) {
 		recreated := update(w.put(thing("ConfigMap/a")), "new")
 		recreated.Replace = plan.ReplaceAlways
 		began := time.Now()
-		o := engine.Options{Limits: engine.Limits{Apply: 10 * time.Second}}
+		o := within(10 * time.Second)
 		summary := w.run(t.Context(), t, o, recreated)
 		if got := time.Since(began).Round(time.Second); got != 10*time.Second || summary.Failures() != 1 {
 			t.Errorf("took %s with %d failures: %q", got, summary.Failures(), w.lines)

@@ -18,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -328,7 +329,7 @@ func applyDefinition(ctx context.Context, client Cluster, crd *unstructured.Unst
 	}
 	var last event.Event
 	summary, err := eng.Apply(
-		ctx, p, engine.Options{Limits: engine.Limits{Apply: establishTimeout}},
+		ctx, p, engine.Options{Limits: engine.Limits{Apply: limit.After(establishTimeout)}},
 		func(e event.Event) { last = e },
 	)
 	switch {

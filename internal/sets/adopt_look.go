@@ -217,7 +217,7 @@ func (a *Adoption) classify(
 
 // differences returns what an apply of the new set would change, beside marks.
 func (a *Adoption) differences(ctx context.Context, op Operation) ([]LiveDifference, error) {
-	outlooks, err := view.Outlooks(op.Plan(), func(sink event.Sink) error {
+	outlooks, err := view.Outlooks(op.Plan(), a.request.To.Notice, func(sink event.Sink) error {
 		_, err := op.Run(ctx, engine.Options{DryRun: engine.DryRunClient}, sink)
 		if err == nil {
 			err = ctx.Err()

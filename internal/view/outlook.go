@@ -29,12 +29,19 @@ type Outlook struct {
 }
 
 // Outlooks runs a plan dry by the given function, and returns the outlook for each object, in the
-// order of the plan.
-func Outlooks(p *plan.Plan, run func(event.Sink) error) ([]Outlook, error) {
+// order of the plan. Notice receives a line for each new reason why the server has to be asked
+// again; nil ignores them.
+func Outlooks(
+	p *plan.Plan, notice func(string), run func(event.Sink) error,
+) ([]Outlook, error) {
 	found := make([]Outlook, len(p.Steps))
-	state := NewRunState(p)
+	state, noticed := NewRunState(p), map[string]bool{}
 	err := run(func(e event.Event) {
 		state.Add(e)
+		if e.Kind == event.Retried && notice != nil && e.Err != nil && !noticed[e.Err.Error()] {
+			noticed[e.Err.Error()] = true
+			notice(fmt.Sprintf("still trying %s: %v", e.Ref, e.Err))
+		}
 		if e.Kind == event.Acted {
 			found[e.Step] = outlookOf(state, e)
 		}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/muster-deploy/muster"
 
 	"github.com/muster-deploy/muster/controller/internal/clusters"
@@ -168,10 +170,22 @@ func (r *Run) Waited(until time.Time) time.Duration {
 // leastWait is how long a run waits for an object at least.
 const leastWait = 30 * time.Second
 
-// timeout returns how long the run waits for an object; 0 is without limit.
+// timeoutOf returns the timeout of a run by that of a Set, whose 0 is without limit.
+func timeoutOf(spec *metav1.Duration) time.Duration {
+	switch {
+	case spec == nil:
+		return 0
+	case spec.Duration <= 0:
+		return muster.NoLimit
+	default:
+		return spec.Duration
+	}
+}
+
+// timeout returns how long the run waits for an object.
 func (j *job) timeout() time.Duration {
-	timeout := durationOf(j.set.Spec.Wait.Timeout)
-	if timeout == 0 || j.run.waited == 0 {
+	timeout := timeoutOf(j.set.Spec.Wait.Timeout)
+	if timeout <= 0 || j.run.waited == 0 {
 		return timeout
 	}
 	return max(timeout-j.run.waited, min(timeout, leastWait))

@@ -36,7 +36,7 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 		return err
 	}
 	out.Result, err = opened.Destroy(ctx, muster.DestroyOptions{
-		AllowDelete: j.set.Spec.Prune.AllowDelete, Timeout: durationOf(j.set.Spec.Wait.Timeout),
+		AllowDelete: j.set.Spec.Prune.AllowDelete, Timeout: timeoutOf(j.set.Spec.Wait.Timeout),
 		Holder: j.holder(), Check: func(p *muster.Plan) error {
 			out.Plan = p
 			if err := j.runner.BeforeDelete(ctx, j.set, mark.Text); err != nil {

@@ -2,10 +2,10 @@ package cmd
 
 import (
 	"context"
-	"time"
 
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/limit"
 )
 
 // logLines is how many lines of the log of a failed container are printed.
@@ -21,8 +21,10 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 		IgnoreFailingAPIServices: kinds.ignoreFailing,
 		WaitTimeout:              apply.resourceTimeout, ShowChildren: true,
 		Engine: engine.Options{
-			Limits:      apply.limits(),
-			Retry:       engine.Retry{Every: apply.applyInterval, For: limitOf(apply.applyTimeout)},
+			Limits: apply.limits(),
+			Retry: engine.Retry{
+				Every: apply.applyInterval, For: limit.After(apply.applyTimeout),
+			},
 			StopOn:      apply.stopOn(),
 			Concurrency: apply.applyAtOnce,
 			Successors:  true,
@@ -33,16 +35,13 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 	}
 }
 
-// limitOf returns the limit of a flag for the engine, whose 0 is without limit. As with kapp, 0 or
-// less leaves a single attempt.
-func limitOf(flag time.Duration) time.Duration { return max(flag, time.Nanosecond) }
-
-// limits returns the limits of waiting. If nothing is waited for, an object to be recreated may
-// take as long to be gone as a write may take: it must not stay deleted.
+// limits returns the limits of waiting. As with kapp, 0 or less leaves a single attempt. If nothing
+// is waited for, an object to be recreated may take as long to be gone as a write may take: it must
+// not stay deleted.
 func (f *applyFlags) limits() engine.Limits {
-	limits := engine.Limits{Idle: limitOf(f.waitTimeout)}
+	limits := engine.Limits{Idle: limit.After(f.waitTimeout), Stall: limit.None()}
 	if f.waitTimeout <= 0 {
-		limits.Delete = limitOf(f.applyTimeout)
+		limits.Delete = limit.After(f.applyTimeout)
 	}
 	return limits
 }

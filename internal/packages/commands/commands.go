@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
@@ -143,13 +144,15 @@ func (f *ApplyFlags) ApplyOptions(dryRun bool, notice func(string)) packages.App
 }
 
 // RunOptions returns how the flags want the plan to be run. Without causes they are looked for only
-// if they end the run.
+// if they end the run. A flag that is 0 is without limit, as kpt live has it.
 func (f *ApplyFlags) RunOptions(mode engine.DryRun, causes bool) engine.Options {
 	return engine.Options{
-		DryRun:   mode,
-		Limits:   engine.Limits{Apply: f.ReconcileTimeout, Delete: f.PruneTimeout, PerWave: f.Waves()},
+		DryRun: mode,
+		Limits: engine.Limits{
+			Apply: limit.OfFlag(f.ReconcileTimeout), Delete: limit.OfFlag(f.PruneTimeout),
+			Stall: limit.None(), PerWave: f.Waves(),
+		},
 		StopOn:   engine.StopOn{WriteError: f.FailFast, WaitError: f.FailFast, Stuck: f.FailFast},
-		Retry:    engine.Retry{For: engine.WebhookTimeout},
 		NoCauses: !causes && !f.FailFast,
 		GiveUp:   causes,
 		LogLines: f.LogLines,

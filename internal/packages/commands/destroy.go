@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
@@ -67,12 +68,14 @@ func (f *DestroyFlags) Options(notice func(string)) packages.DestroyOptions {
 	}
 }
 
-// RunOptions returns how the flags want the plan to be run.
+// RunOptions returns how the flags want the plan to be run. 0 is without limit, as kpt live has it.
 func (f *DestroyFlags) RunOptions(mode engine.DryRun, causes bool) engine.Options {
 	return engine.Options{
-		DryRun:   mode,
-		Limits:   engine.Limits{Delete: f.DeleteTimeout, PerWave: f.Ordering.Value == "waves"},
-		Retry:    engine.Retry{For: engine.WebhookTimeout},
+		DryRun: mode,
+		Limits: engine.Limits{
+			Delete: limit.OfFlag(f.DeleteTimeout), Stall: limit.None(),
+			PerWave: f.Ordering.Value == "waves",
+		},
 		NoCauses: !causes,
 	}
 }

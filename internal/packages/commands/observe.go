@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -31,7 +31,7 @@ type StatusForm struct {
 	// Ends means that nothing is awaited in vain: neither an object that does not exist, unless a run
 	// may create it, nor any without progress for Stall. What did not come is printed at the end.
 	Ends  bool
-	Stall time.Duration // 0 is without limit
+	Stall limit.Time
 	// Children returns the function that reads child objects; nil is that of kpt live.
 	Children func(context.Context, packages.Cluster, *ready.RuleSet) view.ChildRows
 }
@@ -40,10 +40,7 @@ type StatusForm struct {
 func (f *StatusFlags) Run(
 	ctx context.Context, env *cli.Env, form StatusForm,
 ) (met bool, err error) {
-	reading, stop := ctx, context.CancelFunc(func() {})
-	if f.Timeout > 0 {
-		reading, stop = context.WithTimeout(ctx, f.Timeout)
-	}
+	reading, stop := limit.OfFlag(f.Timeout).Context(ctx)
 	m, client, err := form.Targets(reading)
 	stop()
 	if reading.Err() != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
@@ -68,8 +65,8 @@ func (f *StatusFlags) Run(
 	}
 	printer := form.Printer(cancelWriter{env.Out, cancel}, m, children(ctx, client, set))
 	options := engine.ObserveOptions{
-		Until: engine.Until(f.Until.Value), Timeout: f.Timeout, NoCauses: !form.Causes,
-		LogLines: f.LogLines,
+		Until: engine.Until(f.Until.Value), Timeout: limit.OfFlag(f.Timeout), NoCauses: !form.Causes,
+		LogLines: f.LogLines, Stall: limit.None(),
 	}
 	sink := printUnreachable(env.Err, printer.Event)
 	began, word := env.Now(), view.NewLastWord(lastWordPlan(refs, options.Until), nil)

@@ -39,7 +39,7 @@ func Outlooks(
 	if serverSide {
 		mode = engine.DryRunServer
 	}
-	outlooks, err := view.Outlooks(p, func(sink event.Sink) error {
+	outlooks, err := view.Outlooks(p, nil, func(sink event.Sink) error {
 		_, err := eng.Apply(t.Context(), p, engine.Options{DryRun: mode}, sink)
 		return err
 	})

@@ -101,7 +101,7 @@ func (f *driftFlags) runFix(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
 	a := &f.apply
-	a.Flags, a.stall.limit = f.Flags, defaultStall
+	a.Flags, a.stall.limit = f.Flags, engine.DefaultStall
 	if format, given := f.Output(); given {
 		if err := a.output.Set(format); err != nil {
 			return err

@@ -101,7 +101,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if f.ServerSide {
 		mode = engine.DryRunServer
 	}
-	outlooks, err := cli.Outlooks(ctx, op, mode)
+	outlooks, err := cli.Outlooks(ctx, env, op, mode)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (f *applyFlags) preview(
 	if err := r.check(ctx, op); err != nil {
 		return err
 	}
-	outlooks, err := cli.Outlooks(ctx, op, r.options.DryRun)
+	outlooks, err := cli.Outlooks(ctx, env, op, r.options.DryRun)
 	if err != nil {
 		return err
 	}

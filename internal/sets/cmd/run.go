@@ -223,7 +223,7 @@ func (r run) checkAgain(ctx context.Context, op sets.Operation) error {
 	if err := r.check(ctx, op); err != nil || r.review == nil {
 		return err
 	}
-	outlooks, err := cli.Outlooks(ctx, op, engine.DryRunClient)
+	outlooks, err := cli.Outlooks(ctx, r.env, op, engine.DryRunClient)
 	if err != nil {
 		return err
 	}
@@ -379,7 +379,7 @@ func (r run) ask(ctx context.Context, op sets.Operation) error {
 	if err != nil {
 		return err
 	}
-	outlooks, err := cli.Outlooks(ctx, op, engine.DryRunClient)
+	outlooks, err := cli.Outlooks(ctx, r.env, op, engine.DryRunClient)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/limit"
 )
 
 // stallLimit is how long a native run waits without progress.
@@ -14,13 +16,10 @@ type stallLimit struct {
 	given func() bool // reports whether the flag was typed
 }
 
-// defaultStall limits the wait without progress unless the user sets a limit. It is that of kapp.
-const defaultStall = 15 * time.Minute
-
 // add adds the flag to a command that has the flag total for the wait of each object.
 func (s *stallLimit) add(cmd *cobra.Command, total string) {
 	const name = "stall-timeout"
-	cmd.Flags().DurationVar(&s.limit, name, defaultStall,
+	cmd.Flags().DurationVar(&s.limit, name, engine.DefaultStall,
 		"Time to wait while no object makes progress; 0 means no limit, which is the default with --"+
 			total)
 	s.given = func() bool { return cmd.Flags().Changed(name) }
@@ -31,9 +30,9 @@ func (s stallLimit) check() error { return cli.CheckTimeout("stall-timeout", s.l
 
 // value returns the limit: none by default if the user limits the whole wait for each object, which
 // may be longer.
-func (s stallLimit) value(total time.Duration) time.Duration {
+func (s stallLimit) value(total time.Duration) limit.Time {
 	if total > 0 && s.given != nil && !s.given() {
-		return 0
+		return limit.None()
 	}
-	return s.limit
+	return limit.OfFlag(s.limit)
 }

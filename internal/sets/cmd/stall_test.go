@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/muster-deploy/muster/internal/limit"
 )
 
 // TestStallTimeout checks which runs end without progress: all, unless the user limits the wait for
@@ -21,12 +23,12 @@ func TestStallTimeout(t *testing.T) {
 		{"with a limit for each object", nil, time.Hour, 0},
 		{"with both", []string{"--stall-timeout=1m"}, time.Hour, time.Minute},
 	} {
-		cmd, limit := &cobra.Command{}, stallLimit{}
-		limit.add(cmd, "reconcile-timeout")
+		cmd, stall := &cobra.Command{}, stallLimit{}
+		stall.add(cmd, "reconcile-timeout")
 		if err := cmd.ParseFlags(test.args); err != nil {
 			t.Fatal(err)
 		}
-		if got := limit.value(test.total); got != test.want {
+		if got := stall.value(test.total); got != limit.OfFlag(test.want) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
