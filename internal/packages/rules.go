@@ -33,6 +33,13 @@ func ReadRules(ctx context.Context, files []string, folders ...string) ([]ready.
 	return parsed, errors.Join(unread, err)
 }
 
+// ReadKptRules returns the rules of ReadRules and, last, one that waits for no object of another
+// kind that kpt live would not wait for.
+func ReadKptRules(ctx context.Context, files []string, folder string) ([]ready.Rule, error) {
+	rules, err := ReadRules(ctx, files, folder)
+	return append(rules, ready.LikeKstatus()), err
+}
+
 // ParseRules returns the readiness rules of files, and then the built-in ones. The error joins all
 // problems.
 func ParseRules(files []RuleFile) ([]ready.Rule, error) {

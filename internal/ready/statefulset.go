@@ -22,8 +22,8 @@ func statefulSet(obj *unstructured.Unstructured) Status {
 	case n.want == 0 && !isObserved(obj):
 		return generationMissing(obj)
 	}
-	if text(obj, "spec", "updateStrategy", "type") == "OnDelete" {
-		return current("StatefulSet is using the ondelete update strategy")
+	if isOnDelete(obj) {
+		return userUpdated()
 	}
 	partition, ok := integer(obj, "spec", "updateStrategy", "rollingUpdate", "partition")
 	if ok && partition != -1 {
@@ -31,6 +31,14 @@ func statefulSet(obj *unstructured.Unstructured) Status {
 	}
 	return fullRollout(obj, n)
 }
+
+// isOnDelete reports whether the controller leaves updates of the pods to users.
+func isOnDelete(obj *unstructured.Unstructured) bool {
+	return text(obj, "spec", "updateStrategy", "type") == "OnDelete"
+}
+
+// userUpdated returns the status of a stateful set whose pods are updated by users.
+func userUpdated() Status { return current("StatefulSet is using the ondelete update strategy") }
 
 // partitionedRollout judges a stateful set that updates the pods from the partition's ordinal on.
 func partitionedRollout(n replicas, partition int64) Status {

@@ -97,7 +97,7 @@ func (f applyFlags) prepare(
 	}
 	options := f.ApplyOptions(f.dryRun, env.Notice)
 	options.OnlyInventories = true
-	if options.Rules, err = packages.ReadRules(ctx, f.RuleFiles, dir); err != nil {
+	if options.Rules, err = packages.ReadKptRules(ctx, f.RuleFiles, dir); err != nil {
 		return nil, nil, err
 	}
 	client, err := kube.Client()

@@ -58,7 +58,7 @@ func (f statusFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir 
 	if f.Remote() {
 		dir = ""
 	}
-	rules, err := packages.ReadRules(ctx, f.RuleFiles, dir)
+	rules, err := packages.ReadKptRules(ctx, f.RuleFiles, dir)
 	if err != nil {
 		return err
 	}
