@@ -1,0 +1,95 @@
+package sets
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/adopt"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// TestAdoptionOfUnchangedObjects: the plan of an app has no manifest of an object that stays
+// unchanged. One that is marked already loses the marks of the old tool; one that an apply leaves
+// out cannot be marked.
+func TestAdoptionOfUnchangedObjects(t *testing.T) {
+	for labels, want := range map[string]string{
+		`{kapp.k14s.io/app: "17"}`: "unchanged ",
+		`{kapp.k14s.io/app: "17", applyset.kubernetes.io/part-of: old}`: `update ` +
+			`{"metadata":{"labels":{"applyset.kubernetes.io/part-of":null}}}`,
+		`{applyset.kubernetes.io/part-of: old}`: "",
+	} {
+		live := parseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: u, labels: `+
+			labels+`}}`)
+		a := &Adoption{
+			request: AdoptRequest{To: Request{App: "web"}},
+			From: &adopt.Set{
+				Labels: []string{"applyset.kubernetes.io/part-of"},
+				Owners: []owner.Owner{{Kind: owner.ApplySet, Name: "old"}},
+			},
+			members: object.NewSet(object.RefOf(live)), look: &Look{},
+		}
+		ref := object.RefOf(live)
+		r := reduction{
+			adoption: a, marks: a.From.Marks(true), own: owner.Owner{Kind: owner.App, ID: "17"},
+			plan:      &plan.Plan{Steps: []plan.Step{{Ref: ref, Op: plan.Unchanged, Have: live}}},
+			live:      map[object.Ref]*unstructured.Unstructured{ref: live},
+			former:    map[object.Ref]*unstructured.Unstructured{ref: live},
+			described: map[object.Ref]any{}, differing: object.NewSet(),
+		}
+		if err := r.steps(); err != nil {
+			t.Fatal(err)
+		}
+		if refused := a.Check() != nil; refused != (want == "") {
+			t.Errorf("%s: refused is %v", labels, refused)
+		}
+		step := r.plan.Steps[0]
+		if got := string(step.Op) + " " + string(step.Patch.Data); want != "" && got != want {
+			t.Errorf("%s: %s, want %s", labels, got, want)
+		}
+	}
+}
+
+// secretDocument is what a tool has recorded of a Secret in an annotation.
+const secretDocument = `{"apiVersion":"v1","kind":"Secret",` +
+	`"data":{"pin":"aHVudGVyMg==","old":"b2xkcGlu"},"stringData":{"pin":"hunter2"},` +
+	`"metadata":{"name":"a","namespace":"shop"}}`
+
+// undoOfSecret returns what an adoption keeps of a Secret in namespace shop, if the record of the
+// new set is in a namespace.
+func undoOfSecret(t *testing.T, namespace string) (live *unstructured.Unstructured, u *undoInfo) {
+	t.Helper()
+	live = parseObject(t, `{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop, uid: u},
+		data: {pin: aHVudGVyMg==}}`)
+	live.SetAnnotations(map[string]string{
+		"theirs": "plain", "applied": secretDocument, "broken": `{"data":{"pin":"hunter2"`,
+	})
+	want := live.DeepCopy()
+	want.SetAnnotations(map[string]string{"theirs": "plain", "applied": "new", "broken": "new"})
+	a := &Adoption{From: &adopt.Set{}, store: newUndoStore(nil, false, namespace, "new")}
+	p := &plan.Plan{Steps: []plan.Step{
+		{Ref: object.RefOf(live), Op: plan.Update, Have: live, Want: want},
+	}}
+	return live, a.undoInfo(&adoptOperation{Operation: plannedSet{plan: p}})
+}
+
+// TestUndoHasNoSecretsOfOthers: what an undo keeps of a Secret in another namespace has no data of
+// it.
+func TestUndoHasNoSecretsOfOthers(t *testing.T) {
+	for namespace, private := range map[string]bool{"shop": false, "argocd": true} {
+		_, undo := undoOfSecret(t, namespace)
+		text, err := json.Marshal(undo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, value := range []string{"hunter2", "aHVudGVyMg", "b2xkcGlu"} {
+			if strings.Contains(string(text), value) == private {
+				t.Errorf("namespace %s: %s", namespace, text)
+			}
+		}
+	}
+}
