@@ -243,11 +243,11 @@ func TestCheckIdle(t *testing.T) {
 func TestCheckRead(t *testing.T) {
 	a, b := object.Ref{Kind: "A", Name: "a"}, object.Ref{Kind: "B", Name: "b"}
 	s := &cluster.Snapshot{Unserved: object.NewSet(a, b), NoKind: object.NewSet(a)}
-	if err := CheckRead(s); err == nil || !strings.Contains(err.Error(), "found out: b/b;") {
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "found out: b/b;") {
 		t.Error(err)
 	}
 	s.NoKind.Insert(b)
-	if err := CheckRead(s); err != nil {
+	if err := s.Check(); err != nil {
 		t.Error(err)
 	}
 }

@@ -109,7 +109,7 @@ func (s *Set) liveRecord(
 	}
 	found, err := c.Read(ctx, targets)
 	if err == nil {
-		err = CheckRead(found)
+		err = found.Check()
 	}
 	if err != nil {
 		return nil, err
@@ -144,8 +144,12 @@ func (s *Set) CheckRestorable(ctx context.Context, c Cluster, complete bool) err
 	})
 	for _, revision := range stored {
 		if !s.records(relabel(revision)) {
+			kind := strings.ToLower(revision.kind.Kind)
 			return fmt.Errorf("%s exists again since its adoption, revision %d, and would mix with the "+
-				"restored one: uninstall it first; nothing was changed", s.Title, revision.version)
+				"restored one; nothing was changed\nuninstalling it would delete whatever it describes, "+
+				"also objects of this set: kubectl -n %s delete %s %s, deletes the revision alone; then "+
+				"give the command again", s.Title, revision.version, revision.meta.Namespace, kind,
+				revision.meta.Name)
 		}
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +23,7 @@ func (s *Set) checkFlux(ctx context.Context, c Cluster) error {
 	}
 	found, err := c.Read(ctx, targets)
 	if err == nil {
-		err = CheckRead(found)
+		err = found.Check()
 	}
 	if err != nil {
 		return err
@@ -50,7 +49,7 @@ func (s *Set) checkFlux(ctx context.Context, c Cluster) error {
 func checkSuspended(ctx context.Context, c Cluster, ref object.Ref) error {
 	found, err := c.Read(ctx, []cluster.Target{{Ref: ref}})
 	if err == nil {
-		err = CheckRead(found)
+		err = found.Check()
 	}
 	if err != nil {
 		return err
@@ -167,7 +166,7 @@ func (s *Set) addTargets(
 ) ([]*unstructured.Unstructured, error) {
 	found, err := c.Read(ctx, targets)
 	if err == nil {
-		err = CheckRead(found)
+		err = found.Check()
 	}
 	if err != nil {
 		return nil, err
@@ -182,27 +181,6 @@ func (s *Set) addTargets(
 		s.Notes = append(s.Notes, fmt.Sprintf("%s does not exist, and is left out", target.Ref))
 	}
 	return all, nil
-}
-
-// CheckRead returns an error if objects may exist that a snapshot does not have, because their
-// kinds could not be read. What is not known to be absent is not adopted.
-func CheckRead(s *cluster.Snapshot) error {
-	var unread []string
-	for _, ref := range s.Unserved.Refs() {
-		if !s.NoKind.Has(ref) {
-			unread = append(unread, ref.String())
-		}
-	}
-	if len(unread) == 0 {
-		return nil
-	}
-	slices.Sort(unread)
-	err := fmt.Errorf("whether these objects exist cannot be found out: %s; try again when the API "+
-		"server serves their kinds", strings.Join(unread, ", "))
-	if s.Broken != nil {
-		err = fmt.Errorf("%w\n%w", err, s.Broken)
-	}
-	return err
 }
 
 // readHelmRelease reads the Helm release of a HelmRelease of Flux.

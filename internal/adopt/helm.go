@@ -191,7 +191,7 @@ func readOne(
 ) (*unstructured.Unstructured, error) {
 	found, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: version}})
 	if err == nil {
-		err = CheckRead(found)
+		err = found.Check()
 	}
 	if err != nil {
 		return nil, err

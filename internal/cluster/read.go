@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,6 +57,27 @@ type Snapshot struct {
 	Unserved *object.Set // objects of kinds that the server does not know
 	NoKind   *object.Set // of these, those whose kind the server certainly does not have
 	Broken   error       // joined errors of groups that the server could not describe
+}
+
+// Check returns an error if objects may exist that the snapshot does not have, because their kinds
+// could not be read. What depends on an object that does not exist calls it first.
+func (s *Snapshot) Check() error {
+	var unread []string
+	for _, ref := range s.Unserved.Refs() {
+		if !s.NoKind.Has(ref) {
+			unread = append(unread, ref.String())
+		}
+	}
+	if len(unread) == 0 {
+		return nil
+	}
+	slices.Sort(unread)
+	err := fmt.Errorf("whether these objects exist cannot be found out: %s; try again when the API "+
+		"server serves their kinds", strings.Join(unread, ", "))
+	if s.Broken != nil {
+		err = fmt.Errorf("%w\n%w", err, s.Broken)
+	}
+	return err
 }
 
 // DeniedError reports an object that the user may not read.

@@ -14,8 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
@@ -181,8 +183,8 @@ func writeManifest(dir string, obj manifest.Object) error {
 }
 
 // Forget deletes the record of an inventory, whose objects were moved to another set. It fails if
-// the record lists others: nothing would know these any more. A record that does not exist is no
-// error.
+// the record lists others, or if an object still has the mark of the inventory: nothing would know
+// these any more. A record that does not exist is no error.
 func Forget(
 	ctx context.Context, c Cluster, inv *inventory.Inventory, moved *object.Set,
 ) error {
@@ -196,7 +198,34 @@ func Forget(
 			return fmt.Errorf("another run has added %s to it", ref)
 		}
 	}
+	if err := checkMoved(ctx, c, inv, state.Refs()); err != nil {
+		return err
+	}
 	return store.Remove(ctx)
+}
+
+// checkMoved returns an error if an object still has the mark of an inventory, or cannot be read.
+func checkMoved(
+	ctx context.Context, c Cluster, inv *inventory.Inventory, refs []object.Ref,
+) error {
+	targets := make([]cluster.Target, len(refs))
+	for i, ref := range refs {
+		targets[i] = cluster.Target{Ref: ref}
+	}
+	live, err := c.Read(ctx, targets)
+	if err == nil {
+		err = live.Check()
+	}
+	if err != nil {
+		return err
+	}
+	own := owner.Owner{Kind: owner.Package, ID: inv.ID}
+	for _, ref := range refs {
+		if obj := live.Objects[ref]; obj != nil && slices.ContainsFunc(owner.Of(obj), own.Is) {
+			return fmt.Errorf("%s still has its mark", ref)
+		}
+	}
+	return nil
 }
 
 // RemoveInventory removes the description of the inventory from the files of a package: the file of

@@ -176,6 +176,9 @@ func (a *Adoption) newFolder() (err error) {
 func (a *Adoption) resume(ctx context.Context) error {
 	into := a.store.title()
 	switch u := a.undo; {
+	case u.Undoing:
+		return fmt.Errorf("%s is being given back to %s: complete that with adopt --undo", into,
+			u.From.Title)
 	case u.Retired:
 		return fmt.Errorf("%s was adopted from %s: adopt --undo gives it back, and adopt --finish makes "+
 			"that final", into, u.From.Title)
@@ -280,7 +283,7 @@ func (a *Adoption) verify(ctx context.Context) error {
 	}
 	live, err := a.cluster.Read(ctx, targets)
 	if err == nil {
-		err = adopt.CheckRead(live)
+		err = live.Check()
 	}
 	if err != nil {
 		return fmt.Errorf("read the cluster: %w", err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/adopt"
@@ -90,6 +91,36 @@ func TestUndoHasNoSecretsOfOthers(t *testing.T) {
 			if strings.Contains(string(text), value) == private {
 				t.Errorf("namespace %s: %s", namespace, text)
 			}
+		}
+	}
+}
+
+// TestUndoRestoresSecrets: an undo restores what a tool has recorded of a Secret; values that are
+// not kept come from the live object.
+func TestUndoRestoresSecrets(t *testing.T) {
+	for namespace, private := range map[string]bool{"shop": false, "argocd": true} {
+		live, undo := undoOfSecret(t, namespace)
+		annotations, _ := undo.Objects[0].texts(live)["annotations"].(map[string]*string)
+		if annotations["applied"] == nil {
+			t.Fatalf("namespace %s: nothing is restored", namespace)
+		}
+		restored := map[string]any{}
+		if err := json.Unmarshal([]byte(*annotations["applied"]), &restored); err != nil {
+			t.Fatal(err)
+		}
+		data := map[string]any{"pin": "aHVudGVyMg=="}
+		if !private {
+			data["old"] = "b2xkcGlu"
+		}
+		if diff := cmp.Diff(map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "data": data,
+			"stringData": map[string]any{"pin": "hunter2"},
+			"metadata":   map[string]any{"name": "a", "namespace": "shop"},
+		}, restored); diff != "" {
+			t.Errorf("namespace %s (-want +got):\n%s", namespace, diff)
+		}
+		if _, has := annotations["broken"]; has == private {
+			t.Errorf("namespace %s: a text that is no document is restored: %v", namespace, has)
 		}
 	}
 }

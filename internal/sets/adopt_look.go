@@ -101,7 +101,7 @@ func (a *Adoption) inspect(
 	}
 	live, err := a.cluster.Read(ctx, targets)
 	if err == nil {
-		err = adopt.CheckRead(live)
+		err = live.Check()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the cluster: %w", err)

@@ -2,7 +2,6 @@ package sets
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -14,8 +13,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// newMarks returns the marks that an object of the new set gets.
-func (r *reduction) newMarks(step *plan.Step) texts {
+// newMarks returns the marks of the new set that an object has.
+func (r *reduction) newMarks(desired *unstructured.Unstructured) texts {
 	labels, annotations := owner.Keys(r.own.Kind)
 	annotations = append(slices.Clone(annotations), r.marks.Annotations...)
 	if r.adoption.isApp() {
@@ -24,8 +23,8 @@ func (r *reduction) newMarks(step *plan.Step) texts {
 		annotations = append(annotations, r.plan.LastApplied)
 	}
 	set := texts{"labels": {}, "annotations": {}}
-	set.add(step.Want, "labels", labels)
-	set.add(step.Want, "annotations", annotations)
+	set.add(desired, "labels", labels)
+	set.add(desired, "annotations", annotations)
 	return set
 }
 
@@ -52,10 +51,13 @@ func (r *reduction) isOwned(set texts) bool {
 // cannotMark adds an object that an apply of the new set leaves out: it would lose the marks of the
 // old set, and belong to nobody.
 func (r *reduction) cannotMark(step *plan.Step) {
-	r.adoption.look.problems = append(r.adoption.look.problems, fmt.Sprintf("%s would not be marked, "+
-		"because an apply leaves it out: take the annotation that says so out of its manifest, at "+
-		"least until the set is adopted", step.Ref))
+	r.adoption.look.problems = append(r.adoption.look.problems,
+		step.Ref.String()+" "+notMarked)
 }
+
+// notMarked is why an object that would lose the marks of its set is not given to another.
+const notMarked = "would not be marked, because an apply leaves it out: take the annotation that " +
+	"says so out of its manifest, at least until the new set has the objects"
 
 // rememberDropped makes what a package records as applied last have the fields that the old tool
 // applied and that the folder does not describe any more: the next apply removes them. For an app

@@ -136,17 +136,25 @@ const (
 // mark makes a step mark an object, also if others change the object meanwhile. Nobody else may
 // take it over.
 func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error {
-	set := r.newMarks(step)
+	desired := step.Want
+	settled := desired == nil // an app describes only objects that it changes: this one is marked
+	if settled {
+		desired = live
+	}
+	set := r.newMarks(desired)
 	if !r.isOwned(set) {
 		r.cannotMark(step)
 	}
-	forgotten, err := r.rememberDropped(step.Want, live, set)
+	forgotten, err := false, error(nil)
+	if !settled {
+		forgotten, err = r.rememberDropped(desired, live, set)
+	}
 	if err != nil {
 		return err
 	}
 	leaveUnchanged(step)
 	same, former := *step, r.adoption.From.Owners
-	if r.adoption.isApp() && !forgotten {
+	if r.adoption.isApp() && !settled && !forgotten {
 		if err := r.addApplied(same, live, set); err != nil {
 			return err
 		}

@@ -2,7 +2,11 @@ package sets
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -28,7 +33,11 @@ func (a *Adoption) undoInfo(o *adoptOperation) *undoInfo {
 	}
 	for _, step := range p.Steps {
 		if step.Op == plan.Update && !known.Has(step.Ref) {
-			undo.Objects = append(undo.Objects, undoneObject(step, a.From.Managers, p.Manager))
+			obj := undoneObject(step, a.From.Managers, p.Manager)
+			if step.HoldsSecret() && step.Ref.Namespace != a.store.namespace {
+				obj.hideData()
+			}
+			undo.Objects = append(undo.Objects, obj)
 		}
 	}
 	return undo
@@ -91,7 +100,7 @@ func restoreObject(ctx context.Context, c Cluster, obj adoptedObject) (same bool
 		if same = live != nil && live.GetUID() == obj.UID; !same {
 			return nil
 		}
-		if texts := obj.texts(); len(texts) > 0 {
+		if texts := obj.texts(live); len(texts) > 0 {
 			live, err = patchMetadata(ctx, c, obj.Manager, live, texts)
 		}
 		if err != nil || len(obj.Managers) == 0 {
@@ -109,16 +118,87 @@ func restoreObject(ctx context.Context, c Cluster, obj adoptedObject) (same bool
 }
 
 // texts returns the labels and annotations that an undo changes; a field without any is left out,
-// since null would delete all of it.
-func (o adoptedObject) texts() map[string]any {
+// since null would delete all of it. Values of a Secret that are not kept come from the live one.
+func (o adoptedObject) texts(live *unstructured.Unstructured) map[string]any {
 	texts := map[string]any{}
 	if len(o.Labels) > 0 {
 		texts["labels"] = o.Labels
 	}
-	if len(o.Annotations) > 0 {
-		texts["annotations"] = o.Annotations
+	annotations := maps.Clone(o.Annotations)
+	for _, key := range o.Hidden {
+		if document := annotations[key]; document != nil {
+			text := withDataOf(live, *document)
+			annotations[key] = &text
+		}
+	}
+	if len(annotations) > 0 {
+		texts["annotations"] = annotations
 	}
 	return texts
+}
+
+// hideData removes the data of a Secret from the annotations that an undo restores: they are kept
+// in another namespace, whose readers may not read the Secret. Of a text that is no document of the
+// Secret nothing is kept, and the undo leaves the annotation alone.
+func (o *adoptedObject) hideData() {
+	for _, key := range slices.Sorted(maps.Keys(o.Annotations)) {
+		value := o.Annotations[key]
+		if value == nil || owner.IsOwnMark(key) {
+			continue
+		}
+		document := map[string]any{}
+		if err := json.Unmarshal([]byte(*value), &document); err != nil {
+			if strings.ContainsAny(*value, "{[\n") {
+				delete(o.Annotations, key)
+			}
+			continue
+		}
+		for field := range document {
+			if !object.IsPrivate(field) {
+				continue
+			}
+			if values, isMap := document[field].(map[string]any); isMap {
+				for name := range values {
+					values[name] = ""
+				}
+			} else {
+				delete(document, field)
+			}
+		}
+		text, _ := json.Marshal(document) // it was read from JSON
+		hidden := string(text)
+		o.Annotations[key], o.Hidden = &hidden, append(o.Hidden, key)
+	}
+}
+
+// withDataOf returns a document of a Secret whose values are those of the live one; keys that this
+// does not have are left out.
+func withDataOf(live *unstructured.Unstructured, text string) string {
+	document := map[string]any{}
+	if json.Unmarshal([]byte(text), &document) != nil {
+		return text
+	}
+	data, _, _ := unstructured.NestedStringMap(live.Object, "data")
+	for _, field := range []string{"data", "stringData"} {
+		values, _ := document[field].(map[string]any)
+		for name := range values {
+			value, has := data[name]
+			decoded, err := base64.StdEncoding.DecodeString(value)
+			switch {
+			case !has || err != nil:
+				delete(values, name)
+			case field == "data":
+				values[name] = value
+			default:
+				values[name] = string(decoded)
+			}
+		}
+	}
+	filled, err := json.Marshal(document)
+	if err != nil {
+		return text
+	}
+	return string(filled) + "\n" // as kubectl writes it
 }
 
 // patchMetadata changes the metadata of an object that has not changed, and returns the object with

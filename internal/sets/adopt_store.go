@@ -31,6 +31,8 @@ type undoInfo struct {
 	ID      string          `json:"id,omitempty"` // of the inventory of the adopting package
 	// Retired means that the adoption is complete: the tool does not find its record any more.
 	Retired bool `json:"-"`
+	// Undoing means that an undo has begun: a part of the record and of the objects is the tool's.
+	Undoing bool `json:"-"`
 	// Finishing means that the adoption is final: what an undo needs is being deleted.
 	Finishing bool `json:"-"`
 }
@@ -38,13 +40,16 @@ type undoInfo struct {
 // adoptedObject is what restores one object. The values of labels and annotations are those before
 // the adoption, nil for none.
 type adoptedObject struct {
-	Ref         object.Ref                  `json:"ref"`
-	Version     string                      `json:"version"` // of its API
-	UID         types.UID                   `json:"uid"`
-	Labels      map[string]*string          `json:"labels,omitempty"`
-	Annotations map[string]*string          `json:"annotations,omitempty"`
-	Manager     string                      `json:"manager"` // to which the fields of Managers moved
-	Managers    []metav1.ManagedFieldsEntry `json:"managers,omitempty"`
+	Ref         object.Ref         `json:"ref"`
+	Version     string             `json:"version"` // of its API
+	UID         types.UID          `json:"uid"`
+	Labels      map[string]*string `json:"labels,omitempty"`
+	Annotations map[string]*string `json:"annotations,omitempty"`
+	// Hidden are the annotations that lack the data of the Secret.
+	Hidden []string `json:"hidden,omitempty"`
+
+	Manager  string                      `json:"manager"` // to which the fields of Managers moved
+	Managers []metav1.ManagedFieldsEntry `json:"managers,omitempty"`
 }
 
 // undoStore keeps what an undo needs in Secrets beside the record of the adopting set: annotations
@@ -71,6 +76,7 @@ const (
 // How far an adoption is. A state is stored by one request, which changes nothing else.
 const (
 	stateRetired   = "retired"
+	stateUndoing   = "undoing"
 	stateFinishing = "finishing"
 )
 
@@ -159,6 +165,7 @@ func (s *undoStore) load(ctx context.Context) (*undoInfo, error) {
 	}
 	state := first.GetAnnotations()[undoState]
 	undo.Finishing = state == stateFinishing
+	undo.Undoing = state == stateUndoing
 	undo.Retired = undo.Finishing || state == stateRetired
 	return undo, nil
 }

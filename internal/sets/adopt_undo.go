@@ -72,6 +72,9 @@ func (a *Adopted) Undo(ctx context.Context) (others []object.Ref, err error) {
 	if err := a.CheckUndo(ctx); err != nil {
 		return nil, err
 	}
+	if err := a.store.setState(ctx, stateUndoing); err != nil {
+		return nil, fmt.Errorf("store that the undo begins: %w; run the same command again", err)
+	}
 	for _, change := range slices.Backward(a.undo.From.Record) { // the newest first
 		change.Patch = change.Undo
 		if err := makeChange(ctx, a.cluster, change); err != nil {
@@ -147,7 +150,7 @@ func (a *Adopted) checkMembers(ctx context.Context) error {
 	}
 	live, err := a.cluster.Read(ctx, reads)
 	if err == nil {
-		err = adopt.CheckRead(live)
+		err = live.Check()
 	}
 	if err != nil {
 		return err
@@ -213,6 +216,9 @@ func (a *Adopted) forget(ctx context.Context) error {
 func (a *Adopted) Finish(ctx context.Context) error {
 	if err := a.reload(ctx); err != nil {
 		return err
+	}
+	if a.undo.Undoing {
+		return errors.New("the undo of this adoption was interrupted: give it again with adopt --undo")
 	}
 	if !a.undo.Retired {
 		return fmt.Errorf("the adoption of %s by %s was interrupted: complete it with the same command "+

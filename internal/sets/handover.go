@@ -235,6 +235,8 @@ func (h *Handover) Check(outlooks []view.Outlook) error {
 		case verb == view.ToSkip && !h.members.Has(o.Step.Ref):
 		case h.foreign(o.Step) != "":
 			e.Objects = append(e.Objects, o.Step.Ref.String()+" "+h.foreign(o.Step))
+		case o.Verb() == view.ToLeave && !h.marked(o.Step):
+			e.Objects = append(e.Objects, o.Step.Ref.String()+" "+notMarked)
 		case !o.ChangesOnlyMarks(isOwnMark):
 			e.Objects = append(e.Objects, o.Step.Ref.String()+" would be changed: muster plan shows how")
 		}
@@ -263,6 +265,15 @@ func (h *Handover) foreign(step *plan.Step) string {
 		return "exists, and " + h.From.Title() + " did not deploy it"
 	}
 	return ""
+}
+
+// marked reports whether a live object has the marks of the new set already.
+func (h *Handover) marked(step *plan.Step) bool {
+	to := h.to
+	if app, isApp := h.To.(*appSet); isApp && to.ID == "" {
+		to.ID = app.label // which the new app takes over
+	}
+	return to.ID != "" && slices.ContainsFunc(owner.Of(step.Have), to.Is)
 }
 
 // isOwnMark reports whether a label or an annotation says which package or app owns an object, or
