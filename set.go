@@ -38,6 +38,9 @@ type Source struct {
 	DefaultNamespace string
 	// Rules are files with readiness rules, beside those that the files of the set bring along.
 	Rules []RuleFile
+	// NoScripts refuses the rules of an app that are written in ytt: a script may take as much memory
+	// as it likes. It is for programs that deploy the manifests of others.
+	NoScripts bool
 	// Notice receives warnings, a line each; nil ignores them.
 	Notice func(text string)
 }
@@ -69,7 +72,7 @@ func (s Source) check() error {
 func (s Source) request() sets.Request {
 	r := sets.Request{
 		Files: s.Files, Namespace: s.Namespace, Enforced: true, DefaultNamespace: s.DefaultNamespace,
-		Notice: s.Notice, Now: time.Now,
+		Notice: s.Notice, Now: time.Now, NoScripts: s.NoScripts,
 	}
 	for _, file := range s.Rules {
 		r.RuleFiles = append(r.RuleFiles, packages.RuleFile(file))

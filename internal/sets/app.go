@@ -2,6 +2,7 @@ package sets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/muster-deploy/muster/internal/apps"
@@ -41,7 +42,7 @@ func openApp(ctx context.Context, r Request) (Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRecords(s.objects); err != nil {
+	if err := errors.Join(checkRecords(s.objects), r.checkScripts(s.objects)); err != nil {
 		return nil, err
 	}
 	if s.ruleFiles, err = r.readRuleFiles(ctx, files.Folders(r.Files)...); err != nil {

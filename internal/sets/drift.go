@@ -43,6 +43,7 @@ type Baseline struct {
 
 	set      Set
 	app      bool
+	request  Request
 	cluster  Cluster
 	store    *history.Store // nil for files
 	desired  []plan.Desired
@@ -82,7 +83,7 @@ func OpenBaseline(
 	if err != nil {
 		return nil, err
 	}
-	b := &Baseline{Title: set.Title(), set: set, cluster: c, store: store, app: r.App != ""}
+	b := &Baseline{Title: set.Title(), set: set, cluster: c, store: store, app: r.App != "", request: r}
 	number := 0
 	if against == AgainstGood {
 		head, ok := history.LastApplied(heads)
@@ -140,7 +141,7 @@ func openFiles(ctx context.Context, c Cluster, r Request) (*Baseline, error) {
 	}
 	b := &Baseline{
 		Title: set.Title(), Text: "the files", set: set, app: r.App != "", cluster: c,
-		desired: op.Manifests(),
+		desired: op.Manifests(), request: r,
 	}
 	return b, b.readRules()
 }
@@ -157,6 +158,9 @@ func (b *Baseline) readRules() error {
 	var err error
 	if _, b.rules, err = config.Extract(all, apps.ConfigVersion); err != nil {
 		return fmt.Errorf("read the rules of %s: %w", b.Title, err)
+	}
+	if err := b.request.checkRules(b.rules); err != nil {
+		return fmt.Errorf("%s of %s: %w", b.Text, b.Title, err)
 	}
 	return nil
 }

@@ -380,6 +380,9 @@ func (r *Restored) open(
 			pkg:       &packages.Package{Inventory: p.inventory, Objects: found},
 		}, nil
 	}
+	if err := request.checkScripts(found); err != nil {
+		return nil, err
+	}
 	request.Group = cmp.Or(request.Group, r.settings.Group)
 	return &appSet{
 		request: request, objects: found, rules: rules, ruleFiles: ruleFiles, manifests: manifests,

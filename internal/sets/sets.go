@@ -56,6 +56,7 @@ type Request struct {
 
 	Rules     []string            // files with readiness rules
 	RuleFiles []packages.RuleFile // such files that were read already
+	NoScripts bool                // rules of an app that are written in ytt are refused
 	Notice    func(string)
 	Now       func() time.Time
 }

@@ -42,7 +42,7 @@ func kindOf(set *v1alpha1.Set) muster.Kind {
 func sourceOf(set *v1alpha1.Set) muster.Source {
 	return muster.Source{
 		Kind: kindOf(set), Namespace: set.Namespace, Name: RecordName(set),
-		DefaultNamespace: set.Spec.DefaultNamespace,
+		DefaultNamespace: set.Spec.DefaultNamespace, NoScripts: true,
 	}
 }
 

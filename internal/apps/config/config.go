@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,6 +47,7 @@ type Config struct {
 	labels      map[string]string // additional ones
 	checks      []Check           // to run before anything is changed
 	builtIn     int               // how many of the rebase rules are built in
+	scripted    []string          // the documents with rules in ytt
 }
 
 // Check is a preflight check with its configuration, which may be nil.
@@ -78,6 +80,25 @@ func parseDefault() *Config {
 func (c *Config) HasOverlays() bool {
 	return slices.ContainsFunc(c.rebases.rules[c.builtIn:],
 		func(rule rebaseRule) bool { return rule.overlay != nil })
+}
+
+// Scripts returns the documents that have rules in ytt, as messages name them. A script takes as
+// much memory as it likes.
+func (c *Config) Scripts() []string { return c.scripted }
+
+// scripts returns how many rules are written in ytt.
+func (c *Config) scripts() (n int) {
+	for _, rule := range c.rebases.rules {
+		if rule.overlay != nil {
+			n++
+		}
+	}
+	for _, rule := range c.waits.rules {
+		if rule.script != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Extract splits the input into Config documents and the rest, which keeps its order. It returns
@@ -117,7 +138,12 @@ func (c *Config) read(doc resource.Resource, version string) error {
 		return fmt.Errorf("Expected kapp config to have kind '%s', but was '%s'", docKind, doc.GetKind())
 	}
 	var r reader
+	before := c.scripts()
 	c.add(node{r: &r, value: doc.Object}, version)
+	if c.scripts() > before {
+		c.scripted = append(c.scripted, strings.TrimSpace(doc.Origin+" "+
+			resource.Describe(doc.Unstructured)))
+	}
 	switch {
 	case r.malformed != nil:
 		return fmt.Errorf("Unmarshaling %s: %w", resource.Describe(doc.Unstructured),

@@ -1,0 +1,42 @@
+package sets
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/manifest"
+)
+
+// checkScripts returns an error for each document of an app with rules in ytt, if the request
+// refuses them.
+func (r Request) checkScripts(objects []manifest.Object) error {
+	if !r.NoScripts {
+		return nil
+	}
+	all := make([]resource.Resource, len(objects))
+	for i, obj := range objects {
+		all[i] = resource.Resource{Unstructured: obj.Unstructured, Origin: obj.Origin.String()}
+	}
+	_, rules, err := config.Extract(all, apps.ConfigVersion)
+	if err != nil {
+		return err
+	}
+	return r.checkRules(rules)
+}
+
+// checkRules returns an error for each document with rules in ytt, if the request refuses them.
+func (r Request) checkRules(rules *config.Config) error {
+	if !r.NoScripts {
+		return nil
+	}
+	var errs []error
+	for _, document := range rules.Scripts() {
+		errs = append(errs, fmt.Errorf("%s: it has rules in ytt, which are not run here, since a "+
+			"script takes as much memory as it likes; use rebase rules with paths, wait rules with "+
+			"conditionMatchers, or readiness rules", document))
+	}
+	return errors.Join(errs...)
+}

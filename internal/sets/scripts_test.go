@@ -1,0 +1,79 @@
+package sets
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// The documents of apps with rules in ytt.
+var scripted = map[string]string{
+	"an overlay": `apiVersion: kapp.k14s.io/v1alpha1
+kind: Config
+metadata: {name: rules}
+rebaseRules:
+- ytt: {overlayContractV1: {overlay.yml: "#@ x = [0]*(1<<29)\n"}}
+  resourceMatchers: [{allMatcher: {}}]
+`,
+	"a wait rule": `apiVersion: kapp.k14s.io/v1alpha1
+kind: Config
+metadata: {name: rules}
+waitRules:
+- ytt: {funcContractV1: {resource.star: "def is_done(r): return {}\nend\n"}}
+  resourceMatchers: [{allMatcher: {}}]
+`,
+	"rules in a ConfigMap": `apiVersion: v1
+kind: ConfigMap
+metadata: {name: rules, labels: {kapp.k14s.io/config: ""}}
+data:
+  config.yml: |
+    apiVersion: kapp.k14s.io/v1alpha1
+    kind: Config
+    waitRules:
+    - ytt: {funcContractV1: {resource.star: "def is_done(r): return {}\nend\n"}}
+      resourceMatchers: [{allMatcher: {}}]
+`,
+}
+
+// TestNoScripts: a request without scripts refuses rules in ytt, in files and in revisions, and
+// says in which document they are.
+func TestNoScripts(t *testing.T) {
+	for name, text := range scripted {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			err := os.WriteFile(filepath.Join(dir, "rules.yaml"), []byte(text), 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := Request{
+				App: "shop", Namespace: "shop", Files: []string{dir}, Now: time.Now,
+				Notice: func(string) {},
+			}
+			if _, err := Open(t.Context(), r); err != nil {
+				t.Fatalf("with scripts: %v", err)
+			}
+			r.NoScripts = true
+			_, err = Open(t.Context(), r)
+			if err == nil || !strings.Contains(err.Error(), "rules.yaml") ||
+				!strings.Contains(err.Error(), "it has rules in ytt") {
+				t.Errorf("without scripts: %v", err)
+			}
+			objects, err := manifest.Parse([]byte(text), "rules.yaml", manifest.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := &Baseline{app: true, Text: "revision 3", Title: `app "shop"`, request: r}
+			for _, obj := range objects {
+				b.desired = append(b.desired, plan.Desired{Object: obj.Unstructured})
+			}
+			if err := b.readRules(); err == nil || !strings.HasPrefix(err.Error(), "revision 3") {
+				t.Errorf("a revision: %v", err)
+			}
+		})
+	}
+}
