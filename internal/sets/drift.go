@@ -83,7 +83,9 @@ func OpenBaseline(
 	if err != nil {
 		return nil, err
 	}
-	b := &Baseline{Title: set.Title(), set: set, cluster: c, store: store, app: r.App != "", request: r}
+	b := &Baseline{
+		Title: set.Title(), set: set, cluster: c, store: store, app: r.App != "", request: r,
+	}
 	number := 0
 	if against == AgainstGood {
 		head, ok := history.LastApplied(heads)

@@ -59,6 +59,9 @@ type SetStatus struct {
 	// delete them.
 	// +optional
 	Deleting string `json:"deleting,omitempty"`
+	// Crashes counts the crashes of the controller in a row that a run of the Set was under way at.
+	// +optional
+	Crashes CrashStatus `json:"crashes,omitzero"`
 	// Failures is the number of runs in a row that failed.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`
@@ -70,6 +73,18 @@ type SetStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// CrashStatus counts crashes of the controller.
+type CrashStatus struct {
+	// +optional
+	Count int32 `json:"count,omitempty"`
+	// Generation is that of the spec that was deployed.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// Reconcile is the value of the annotation muster.dev/reconcile then.
+	// +optional
+	Reconcile string `json:"reconcile,omitempty"`
 }
 
 // RevisionStatus says which revisions of the source were tried.

@@ -3,9 +3,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -56,6 +58,8 @@ type options struct {
 	concurrent            int
 	perNamespace          int
 	workDir               string
+	memory                int64        // limit of the process, in bytes
+	journal               *run.Journal // nil before it is opened
 	log                   zap.Options
 }
 
@@ -113,8 +117,13 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	o.memory = limitMemory(os.Getenv, cgroupFiles)
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.log)))
-	if err := o.run(ctrl.SetupSignalHandler()); err != nil {
+	err := o.run(ctrl.SetupSignalHandler())
+	if o.journal != nil {
+		err = errors.Join(err, o.journal.Close()) // the process has not crashed
+	}
+	if err != nil {
 		ctrl.Log.Error(err, "muster-controller ends")
 		os.Exit(1)
 	}
@@ -209,6 +218,12 @@ func (o *options) setUp(ctx context.Context, mgr manager.Manager) error {
 	r.Sources = &source.Fetcher{
 		Reader: mgr.GetAPIReader(), Dir: o.workDir, UserAgent: "muster-controller/" + version,
 	}
+	journal, crashed, err := run.OpenJournal(filepath.Join(o.workDir, "running"))
+	if err != nil {
+		return err
+	}
+	o.journal = journal
+	r.NoteCrashes(ctx, crashed)
 	r.Runner = &run.Runner{
 		Pool: clusters.NewPool(mgr.GetConfig(), mgr.GetAPIReader(), "muster-controller/"+version,
 			counts.Request),
@@ -216,6 +231,7 @@ func (o *options) setUp(ctx context.Context, mgr manager.Manager) error {
 		Sources: r.Sources, Members: r.Members, Name: host, Tool: tool,
 		BeforeWrite: r.BeforeWrite, BeforeDelete: r.BeforeDelete, Changed: r.Changed,
 		DefaultServiceAccount: o.defaultServiceAccount,
+		Bytes:                 gate.NewBytes(o.memory / 2), Journal: journal,
 	}
 	if err := r.SetUp(ctx, mgr); err != nil {
 		return err

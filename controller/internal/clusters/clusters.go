@@ -16,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/gate"
 )
 
 // Identity is a user, and the connection of those who act as it.
@@ -45,12 +46,17 @@ func (i identity) user() string {
 	return fmt.Sprintf("system:serviceaccount:%s:%s", i.namespace, i.serviceAccount)
 }
 
+// mostAnswers is the limit of the bytes of all large answers of other clusters that are read at
+// once: two, of which one namespace has one.
+const mostAnswers = 2 * mostAnswer
+
 // Pool holds the identities of Sets.
 type Pool struct {
 	config    *rest.Config
 	reader    client.Reader
 	userAgent string
 	request   func(method string, code int)
+	answers   *gate.Bytes // of other clusters
 
 	mutex      sync.Mutex
 	identities map[identity]*Identity
@@ -65,6 +71,7 @@ func NewPool(
 ) *Pool {
 	return &Pool{
 		config: config, reader: reader, userAgent: userAgent, request: request,
+		answers:    gate.NewBytes(mostAnswers),
 		identities: map[identity]*Identity{}, users: map[types.NamespacedName]identity{},
 	}
 }
@@ -115,6 +122,7 @@ func (p *Pool) connect(id identity, config *rest.Config) (*Identity, error) {
 	config.UserAgent, config.QPS, config.Burst = p.userAgent, -1, -1
 	i := &Identity{Key: id.String(), Config: config}
 	if id.kubeconfig != "" {
+		config.Wrap(p.guard(id.namespace))
 		i.Owner = rest.CopyConfig(config)
 	}
 	// The server adds the groups of a service account.

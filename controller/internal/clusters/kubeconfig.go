@@ -100,7 +100,6 @@ func parseKubeconfig(text []byte) (*rest.Config, error) {
 	if _, err := rest.TLSConfigFor(config); err != nil {
 		return nil, fmt.Errorf("certificates: %w", err)
 	}
-	config.Wrap(guard)
 	return config, nil
 }
 

@@ -120,7 +120,13 @@ func shop(uid types.UID, generation int64, account string) *v1alpha1.Set {
 func put(t *testing.T, to client.Client, set *v1alpha1.Set) {
 	t.Helper()
 	_ = to.Delete(t.Context(), set.DeepCopy()) // there may be none
-	if err := to.Create(t.Context(), set.DeepCopy()); err != nil {
+	created := set.DeepCopy()
+	created.ResourceVersion = ""
+	if err := to.Create(t.Context(), created); err != nil {
+		t.Fatal(err)
+	}
+	created.Status = set.Status
+	if err := to.Status().Update(t.Context(), created); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -51,6 +51,9 @@ func (r *Reconciler) delete(ctx context.Context, set *v1alpha1.Set) (ctrl.Result
 	if wait := time.Until(s.retryAt); same && wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
+	if why := r.Runner.Abandoned(name, run.Destroy); why != "" {
+		return ctrl.Result{}, r.stall(ctx, set, "RunAbandoned", why) // its end brings the worker back
+	}
 	err = r.writeStatus(ctx, set, func(status *v1alpha1.SetStatus) {
 		c := conditions{set, status}
 		c.is(v1alpha1.ConditionReconciling, true, "Deleting", "the objects are deleted")

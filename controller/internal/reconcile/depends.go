@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
+	"github.com/muster-deploy/muster/controller/internal/run"
 	"github.com/muster-deploy/muster/controller/internal/window"
 )
 
@@ -151,6 +152,12 @@ func (r *Reconciler) refuses(
 	if r.Runner.ServiceAccount(set) == "" && set.Spec.Cluster == nil {
 		return "NoServiceAccount", "spec.serviceAccountName is missing: name a service account of " +
 			"the namespace, as which the objects are deployed"
+	}
+	if why := crashedText(set); why != "" {
+		return "ControllerCrashed", why
+	}
+	if why := r.Runner.Abandoned(client.ObjectKeyFromObject(set), run.Deploy); why != "" {
+		return "RunAbandoned", why
 	}
 	if kind := r.forbiddenArtifact(set); kind != "" {
 		return "ArtifactKindNotAllowed", fmt.Sprintf("the controller does not read sources of kind %s: "+

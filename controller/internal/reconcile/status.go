@@ -150,6 +150,9 @@ func (r *Reconciler) writeOutcome(
 		c.drift(out)
 		if out.Succeeded() {
 			status.Failures = 0
+			if out.Task == first(set) {
+				status.Crashes = v1alpha1.CrashStatus{}
+			}
 			c.succeeded(out)
 			return
 		}
@@ -384,7 +387,12 @@ func failureReason(out *run.Outcome) string {
 	limit, locked, invalid := (*muster.PruneLimitError)(nil), (*muster.LockedError)(nil),
 		(*source.InvalidError)(nil)
 	revision, kubeconfig := (*muster.RevisionError)(nil), (*clusters.KubeconfigError)(nil)
+	abandoned := (*run.AbandonedError)(nil)
 	switch {
+	case errors.As(out.Err, &abandoned):
+		return "RunAbandoned"
+	case errors.Is(out.Err, run.ErrTooLong):
+		return "RunTooLong"
 	case errors.As(out.Err, &kubeconfig):
 		return "KubeconfigInvalid"
 	case errors.As(out.Err, &revision):

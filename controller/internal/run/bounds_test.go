@@ -25,8 +25,8 @@ import (
 	"github.com/muster-deploy/muster/controller/internal/source"
 )
 
-// stuck is a server of ConfigMaps that does not answer until it is told to, whatever becomes of the
-// request.
+// stuck is a server of ConfigMaps that does not answer until the test sends the answer, whatever
+// becomes of the request.
 type stuck struct {
 	client.Reader
 	asked   chan struct{}
@@ -66,8 +66,9 @@ func (kinds) RoundTrip(r *http.Request) (*http.Response, error) {
 func newStuck(t *testing.T) (*Runner, stuck) {
 	t.Helper()
 	reader := stuck{asked: make(chan struct{}, 10), answers: make(chan string, 10)}
+	near := &rest.Config{Host: "https://near", Transport: kinds{}}
 	return &Runner{
-		Pool:    clusters.NewPool(&rest.Config{Host: "https://near", Transport: kinds{}}, reader, "", nil),
+		Pool:    clusters.NewPool(near, reader, "", nil),
 		Gate:    gate.New(1, 1, nil),
 		Sources: &source.Fetcher{Reader: reader, Dir: t.TempDir()},
 		Members: members.New(func(types.NamespacedName, bool) {}), Changed: func(types.NamespacedName) {},
@@ -87,11 +88,15 @@ func fromConfigMap() *v1alpha1.Set {
 func TestSlowSourceHasTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runner, reader := newStuck(t)
+		runner.Bytes = gate.NewBytes(smallSource)
 		run := runner.Start(t.Context(), fromConfigMap(), Deploy, "", 0)
 		<-reader.asked
 		leave, err := runner.Gate.Enter(t.Context(), "shop") // once the source is slow
 		if err != nil {
 			t.Fatal(err)
+		}
+		if runner.Bytes.Try("other", smallSource) != nil {
+			t.Error("a slow source does not count as memory")
 		}
 		reader.answers <- "{"
 		synctest.Wait()
@@ -104,11 +109,14 @@ func TestSlowSourceHasTurn(t *testing.T) {
 			t.Errorf("it ended in phase %s: %v", out.Phase, out.Err)
 		}
 		runner.Wait()
+		if runner.Bytes.Try("other", smallSource) == nil {
+			t.Error("a run that has ended counts as memory")
+		}
 	})
 }
 
-// TestAbandoned: a run that does not end although it is asked to is abandoned: its slot is free, and
-// it has an outcome.
+// TestAbandoned: a run that does not end although it is asked to is abandoned: its slot is free,
+// and it has an outcome.
 func TestAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runner, reader := newStuck(t)
@@ -125,8 +133,15 @@ func TestAbandoned(t *testing.T) {
 			t.Fatal(err)
 		}
 		leave()
+		name := types.NamespacedName{Namespace: "shop", Name: "shop"}
+		if runner.Abandoned(name, Deploy) == "" || runner.Abandoned(name, Destroy) != "" {
+			t.Error("another run may begin, or the Set cannot be deleted")
+		}
 		reader.answers <- "{}"
 		runner.Wait()
+		if why := runner.Abandoned(name, Deploy); why != "" {
+			t.Errorf("after its end: %s", why)
+		}
 	})
 }
 

@@ -124,12 +124,17 @@ func (j *job) compare(
 			err = fmt.Errorf("internal error: %v", crash)
 		}
 	}()
-	leave, err := j.runner.Gate.Enter(ctx, j.set.Namespace)
+	load, err := j.weighNow()
 	if err != nil {
 		return false, err
 	}
-	defer leave()
-	defer j.leaveLate(leave)()
+	defer load.Release()
+	turn := j.newSlot()
+	if err := turn.enter(ctx); err != nil {
+		return false, err
+	}
+	defer turn.leave()
+	defer time.AfterFunc(phaseTime, turn.leave).Stop()
 	objects, writes := written.now(), j.run.beginCompare() // what is written later is no change
 	set, err := j.reopen(ctx, as)
 	if err != nil {

@@ -117,7 +117,7 @@ const forgetTime = time.Minute
 func (j *job) forgetHistory(
 	ctx context.Context, as *clusters.Identity, mark string,
 ) (err error) {
-	j.leave()
+	j.slot.leave()
 	ctx, cancel := context.WithTimeout(ctx, forgetTime)
 	defer cancel()
 	tries := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6}

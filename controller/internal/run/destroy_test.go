@@ -45,7 +45,8 @@ func TestNoRecord(t *testing.T) {
 	as := &clusters.Identity{Cluster: cluster}
 	set := &v1alpha1.Set{}
 	set.Namespace, set.Name = "shop", "shop"
-	j, out := &job{set: set, leave: func() {}}, &Outcome{}
+	j, out := &job{set: set, run: &Run{}}, &Outcome{}
+	j.slot = j.newSlot()
 	if err := j.noRecord(t.Context(), as, out); err == nil || out.Orphaned != "" {
 		t.Errorf("at once: error %v, orphaned %q", err, out.Orphaned)
 	}

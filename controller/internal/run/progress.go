@@ -15,7 +15,10 @@ const quietTime = 5 * time.Second
 func (r *Runner) quiet() time.Duration { return cmp.Or(r.Quiet, quietTime) }
 
 // enter notes that a phase begins.
-func (j *job) enter(p Phase) { j.progress(func(to *Progress) { to.Phase = p }) }
+func (j *job) enter(p Phase) {
+	j.progress(func(to *Progress) { to.Phase = p })
+	j.limitPhase(p)
+}
 
 // opens notes that a revision of the source is fetched.
 func (j *job) opens(revision string) {
@@ -34,7 +37,11 @@ func (j *job) progress(change func(*Progress)) {
 
 // rest notes that nothing more is written for now, and leaves the gate.
 func (j *job) rest() {
-	j.leave()
+	j.slot.leave()
+	j.lighten()
+	if j.ended != nil {
+		j.ended()
+	}
 	j.progress(func(to *Progress) { to.Idle = true })
 	j.runner.Changed(j.name())
 }

@@ -108,10 +108,15 @@ type Runner struct {
 	Quiet time.Duration
 	// Now returns the time, by which windows are open; nil means time.Now.
 	Now func() time.Time
+	// Bytes limits the memory of manifests in work; nil is without limit.
+	Bytes *gate.Bytes
+	// Journal has the runs that are under way, for the process after a crash; nil for none.
+	Journal *Journal
 	// DefaultServiceAccount is that of Sets which name none; empty for none.
 	DefaultServiceAccount string
 
-	running sync.WaitGroup
+	running   sync.WaitGroup
+	abandoned abandonedRuns
 }
 
 // ServiceAccount returns the service account as which a Set is deployed; empty for none. The
@@ -144,9 +149,11 @@ type Run struct {
 	cancel     context.CancelCauseFunc
 	compare    chan struct{}
 	done       chan struct{}
+	deadline   *time.Timer // of the phase
 
 	mutex    sync.Mutex
-	revision string // of the source, once it is fetched
+	slots    []*slot // of the gate
+	revision string  // of the source, once it is fetched
 	progress Progress
 	asked    bool // to compare, and has not done so
 	compared bool // since the last write
@@ -184,18 +191,35 @@ func (r *Runner) Start(
 		compare: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	one := &job{runner: r, set: set, run: started, serviceAccount: r.ServiceAccount(set)}
+	one.slot = one.newSlot()
+	stop := one.abandonLate(ctx)
 	r.running.Go(func() {
 		outcome := &Outcome{Task: task, Began: time.Now()}
 		one.do(ctx, outcome)
 		outcome.Ended, outcome.cause = time.Now(), context.Cause(ctx)
+		if outcome.Err != nil && errors.Is(outcome.cause, ErrTooLong) {
+			outcome.Err = outcome.cause
+		}
+		stop()
 		cancel(nil)
-		started.mutex.Lock()
-		started.outcome = outcome
-		started.mutex.Unlock()
-		close(started.done)
-		r.Changed(types.NamespacedName{Namespace: set.Namespace, Name: set.Name})
+		if !started.finish(outcome) {
+			r.abandoned.remove(one.name(), task)
+		}
+		r.Changed(one.name())
 	})
 	return started
+}
+
+// finish notes how the run ended, and reports whether it was under way until now.
+func (r *Run) finish(out *Outcome) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.outcome != nil {
+		return false
+	}
+	r.outcome = out
+	close(r.done)
+	return true
 }
 
 // Supersede ends the run, unless it has ended.
@@ -241,8 +265,11 @@ type job struct {
 	run            *Run
 	serviceAccount string
 	source         muster.Source // with the files that were fetched
-	leave          func()        // the gate
-	idle           *time.Timer   // leaves it when nothing was written for a while
+	slot           *slot         // of the gate
+	ended          func()        // notes in the journal that the run only waits; nil for nothing
+	load           *gate.Load    // the memory of the manifests; nil for none
+	size           int64         // of the files that were fetched, in bytes
+	idle           *time.Timer   // leaves the gate when nothing was written for a while
 }
 
 // name returns the name of the Set.
@@ -257,13 +284,12 @@ func (j *job) do(ctx context.Context, out *Outcome) {
 			out.Err, out.Phase = fmt.Errorf("internal error: %v", crash), j.run.Progress().Phase
 		}
 	}()
-	leave, err := j.runner.Gate.Enter(ctx, j.set.Namespace)
-	if err != nil {
+	defer j.unload()
+	if err := j.slot.enter(ctx); err != nil {
 		out.Err, out.Phase = err, Connecting
 		return
 	}
-	j.leave = leave
-	defer leave()
+	defer j.slot.leave()
 	out.Err = j.work(ctx, out)
 	if out.Err != nil {
 		out.Phase = j.run.Progress().Phase
@@ -272,7 +298,6 @@ func (j *job) do(ctx context.Context, out *Outcome) {
 
 // work does the task.
 func (j *job) work(ctx context.Context, out *Outcome) error {
-	defer j.leaveLate(j.leave)()
 	as, err := j.connect(ctx)
 	if err != nil {
 		return err
@@ -280,6 +305,10 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 	if j.run.Task == Destroy {
 		return j.destroy(ctx, as, out)
 	}
+	if j.ended, err = j.runner.Journal.begin(j.set); err != nil {
+		return err
+	}
+	defer j.ended()
 	fetched, opened, err := j.open(ctx, as, out)
 	if err != nil {
 		return err
@@ -295,16 +324,6 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 		return j.hold(ctx, as, opened, out)
 	}
 	return j.deploy(ctx, as, opened, fetched, out)
-}
-
-// leaveLate frees a slot of the gate after a while if the Set is in another cluster, which may
-// not answer for long.
-func (j *job) leaveLate(leave func()) (stop func()) {
-	if j.set.Spec.Cluster == nil {
-		return func() {}
-	}
-	late := time.AfterFunc(j.runner.quiet(), leave)
-	return func() { late.Stop() }
 }
 
 // connect returns the identity as which the Set is deployed, and makes sure that the kinds of its
@@ -334,6 +353,10 @@ func (j *job) open(
 ) (*source.Fetched, *muster.Set, error) {
 	j.source = sourceOf(j.set)
 	if pin := int(j.set.Spec.Pin); pin > 0 {
+		j.enter(Fetching)
+		if err := j.weigh(ctx, pinnedBytes); err != nil {
+			return nil, nil, err
+		}
 		j.enter(Opening)
 		out.Revision = fmt.Sprintf("revision %d", pin)
 		opened, err := j.reopen(ctx, as)
@@ -344,9 +367,7 @@ func (j *job) open(
 	if err != nil {
 		return nil, nil, err
 	}
-	slow := time.AfterFunc(j.runner.quiet(), j.leave)
-	fetched, err := j.runner.Sources.Fetch(ctx, j.set)
-	slow.Stop()
+	fetched, err := j.fetch(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -430,6 +451,9 @@ func (j *job) check(
 	ctx context.Context, as *clusters.Identity, p *muster.Plan, out *Outcome,
 ) error {
 	j.bind(as, p)
+	if j.run.Outcome() != nil { // it was abandoned: another one may be under way
+		return ErrTooLong
+	}
 	if j.unapproved(p) {
 		return cmp.Or[error](j.writePlan(ctx, as, p), &waitingError{})
 	}
@@ -475,7 +499,7 @@ func (j *job) track(ctx context.Context, as *clusters.Identity, out *Outcome) {
 func (j *job) holder() muster.Holder {
 	return muster.Holder{
 		Name: j.runner.Name, Command: "controller, " + string(j.run.Task), Wait: time.Minute,
-		Waiting: func(string) { j.leave() },
+		Waiting: func(string) { j.slot.leave() },
 	}
 }
 
