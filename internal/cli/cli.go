@@ -56,8 +56,35 @@ func ProcessEnv() *Env {
 			err.Out = asciiTerminal{os.Stderr}
 		}
 		env.Err = err
+	} else if env.inJob() {
+		env.Err = &plaintext.LogWriter{Out: os.Stderr}
+	}
+	if env.inJob() && !env.IsTerminal() && !isFile(os.Stdout) {
+		env.Out = &plaintext.LogWriter{Out: os.Stdout}
 	}
 	return env
+}
+
+// jobVariables are set in the jobs of services that take lines of a log for commands.
+var jobVariables = []string{"GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "TEAMCITY_VERSION"}
+
+// inJob reports whether what is printed may be the log of a job that takes lines for commands.
+func (e *Env) inJob() bool {
+	return slices.ContainsFunc(jobVariables, func(name string) bool { return e.Getenv(name) != "" })
+}
+
+// isFile reports whether a stream is a file, which is no log.
+func isFile(stream *os.File) bool {
+	info, err := stream.Stat()
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Raw returns a writer for what programs read, and for commands to a job: nothing of it is changed.
+func Raw(out io.Writer) io.Writer {
+	if log, ok := out.(*plaintext.LogWriter); ok {
+		return log.Out
+	}
+	return out
 }
 
 // Name returns the name of the called program, without its folder.

@@ -26,7 +26,7 @@ func Encode(out io.Writer, format string, value any) error {
 			return err
 		}
 	}
-	if _, err := out.Write(text); err != nil {
+	if _, err := Raw(out).Write(text); err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	return nil

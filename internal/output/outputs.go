@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/report"
 	"github.com/muster-deploy/muster/internal/view"
@@ -174,7 +175,7 @@ func (o *Outputs) End() error {
 		runs = o.runs.Runs()
 	}
 	if isReport(o.stdout) {
-		r := rendering{kind: o.stdout, out: o.env.Out, job: o.stdout == GitHub || o.stdout == GitLab}
+		r := rendering{kind: o.stdout, out: cli.Raw(o.env.Out), job: o.stdout == GitHub || o.stdout == GitLab}
 		o.fail(nil, r.render(o.env, runs))
 	}
 	errs := slices.DeleteFunc(o.failed, cli.IsBrokenPipe) // nobody reads it any more
@@ -198,14 +199,14 @@ func (o *Outputs) stdoutPrinter(p *plan.Plan, show view.RunOptions, forms Forms)
 	case JUnit, HTML, Markdown, Quiet:
 		return nil
 	case GitHub, GitLab:
-		out := show.Out
-		if o.stdout == GitHub {
-			out = commandless{show.Out}
-		}
+		raw := cli.Raw(show.Out)
+		lines := &plaintext.LogWriter{Out: raw}
 		return &sections{
-			Printer: plainTo(out, Lines, p, show, forms), out: show.Out, plan: p, kind: o.stdout,
+			Printer: plainTo(lines, Lines, p, show, forms), out: raw, plan: p, kind: o.stdout,
 			now: show.Now,
 		}
+	case JSON:
+		show.Out = cli.Raw(show.Out)
 	case Live:
 		if forms.Live != nil {
 			return forms.Live(p, show)

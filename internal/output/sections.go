@@ -5,30 +5,19 @@ import (
 	"io"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/report"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// commandless writes lines in which GitHub finds no commands.
-type commandless struct{ out io.Writer }
-
-// Write writes whole lines.
-func (c commandless) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(c.out, report.PlainGitHub(string(text))); err != nil {
-		return 0, err
-	}
-	return len(text), nil
-}
-
 // PrintSection prints a text as a fold in the log of a job.
 func PrintSection(out io.Writer, kind, title, text string, now time.Time) error {
 	s := sectionOf(kind, title, now)
-	if kind == GitHub {
-		text = report.PlainGitHub(text)
-	}
-	_, err := io.WriteString(out, s.Begin()+text+s.End())
+	text = plaintext.WithoutCommands(text)
+	_, err := io.WriteString(cli.Raw(out), s.Begin()+text+s.End())
 	return err
 }
 

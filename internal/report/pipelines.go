@@ -63,18 +63,6 @@ func escapeProperty(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeCommand(text))
 }
 
-// PlainGitHub returns lines of a log in which GitHub finds no commands.
-func PlainGitHub(text string) string {
-	text = strings.ReplaceAll(text, "##[", "## [")
-	lines := strings.SplitAfter(text, "\n")
-	for i, line := range lines {
-		if rest := strings.TrimLeft(line, " \t"); strings.HasPrefix(rest, "::") {
-			lines[i] = line[:len(line)-len(rest)] + ": :" + rest[2:]
-		}
-	}
-	return strings.Join(lines, "")
-}
-
 // Section is a fold in the log of a job.
 type Section struct{ begin, end string }
 
@@ -149,9 +137,10 @@ func gitHubLog(runs []*Run) string {
 		titles, texts := r.logParts()
 		for i, text := range texts {
 			s := GitHubSection(titles[i])
-			b.WriteString(s.begin + PlainGitHub(text) + s.end)
+			b.WriteString(s.begin + plaintext.WithoutCommands(text) + s.end)
 		}
-		b.WriteString(PlainGitHub(plaintext.Line(r.Headline()) + "\n" + r.causesText()))
+		b.WriteString(plaintext.WithoutCommands(
+			plaintext.Line(r.Headline()) + "\n" + r.causesText()))
 	}
 	return b.String()
 }
@@ -162,9 +151,10 @@ func gitLabLog(runs []*Run) string {
 		titles, texts := r.logParts()
 		for k, text := range texts {
 			s := GitLabSection(fmt.Sprintf("muster_%d_%d", i+1, k+1), titles[k], r.Began)
-			b.WriteString(s.begin + text + s.end)
+			b.WriteString(s.begin + plaintext.WithoutCommands(text) + s.end)
 		}
-		b.WriteString(plaintext.Line(r.Headline()) + "\n" + r.causesText())
+		b.WriteString(plaintext.WithoutCommands(
+			plaintext.Line(r.Headline()) + "\n" + r.causesText()))
 	}
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
@@ -273,7 +274,7 @@ func planDocument(outlooks []view.Outlook, p *plan.Plan, h view.RunHeader) plann
 
 // print writes the document.
 func (s plannedSet) print(out io.Writer) error {
-	encoder := json.NewEncoder(out)
+	encoder := json.NewEncoder(cli.Raw(out))
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(s); err != nil {

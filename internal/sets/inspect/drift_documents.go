@@ -68,7 +68,7 @@ func (r *DriftResult) json(env *cli.Env, line bool) error {
 		document.Objects = append(document.Objects, newDriftItem(&r.Drift.Objects[i]))
 	}
 	if line {
-		return json.NewEncoder(env.Out).Encode(document)
+		return json.NewEncoder(cli.Raw(env.Out)).Encode(document)
 	}
 	return cli.Encode(env.Out, cli.OutputJSON, document)
 }
@@ -120,7 +120,7 @@ func (r *DriftResult) junit(env *cli.Env) error {
 	suite.Tests = len(suite.Cases)
 	text, err := xml.MarshalIndent(suite, "", "  ")
 	if err == nil {
-		_, err = fmt.Fprintf(env.Out, "%s%s\n", xml.Header, text)
+		_, err = fmt.Fprintf(cli.Raw(env.Out), "%s%s\n", xml.Header, text)
 	}
 	return err
 }
@@ -143,7 +143,7 @@ func (r *DriftResult) github(env *cli.Env) error {
 			lines = append(lines, fieldLine(&f, env.Now()))
 		}
 		text := escape.Replace(strings.Join(lines, "\n"))
-		if _, err := fmt.Fprintf(env.Out, "::warning %s::%s\n", place, text); err != nil {
+		if _, err := fmt.Fprintf(cli.Raw(env.Out), "::warning %s::%s\n", place, text); err != nil {
 			return err
 		}
 	}

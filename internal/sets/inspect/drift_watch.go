@@ -85,7 +85,7 @@ func (f *DriftFlags) printChanges(env *cli.Env, before, now []drift.Object) erro
 		}
 		if f.output.Value == cli.OutputJSON {
 			item := newDriftItem(&drift.Object{Ref: o.Ref, Kind: drift.Changed, Source: o.Source})
-			if err := json.NewEncoder(env.Out).Encode(item); err != nil {
+			if err := json.NewEncoder(cli.Raw(env.Out)).Encode(item); err != nil {
 				return err
 			}
 		} else if _, err := fmt.Fprintf(env.Out, "= %s   as it was deployed\n", o.Ref); err != nil {
@@ -97,7 +97,7 @@ func (f *DriftFlags) printChanges(env *cli.Env, before, now []drift.Object) erro
 
 func (f *DriftFlags) printChange(env *cli.Env, o *drift.Object) error {
 	if f.output.Value == cli.OutputJSON {
-		return json.NewEncoder(env.Out).Encode(newDriftItem(o))
+		return json.NewEncoder(cli.Raw(env.Out)).Encode(newDriftItem(o))
 	}
 	return printObject(env.Out, o, env.Now())
 }

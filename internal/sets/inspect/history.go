@@ -327,7 +327,7 @@ func printRevision(env *cli.Env, format string, r *history.Revision) error {
 		if i > 0 {
 			text = append([]byte("---\n"), text...)
 		}
-		if _, err := env.Out.Write(text); err != nil {
+		if _, err := cli.Raw(env.Out).Write(text); err != nil {
 			return fmt.Errorf("write the output: %w", err)
 		}
 	}
