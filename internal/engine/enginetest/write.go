@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -165,6 +166,22 @@ func (c *Cluster) note(change string) error {
 	return nil
 }
 
+// createdByReplace are the kinds whose objects the server creates when a missing one is replaced,
+// unless the request names a UID: see AllowCreateOnUpdate of their strategies.
+var createdByReplace = map[schema.GroupKind]bool{
+	{Group: "coordination.k8s.io", Kind: "Lease"}:                    true,
+	{Group: "coordination.k8s.io", Kind: "LeaseCandidate"}:           true,
+	{Group: "node.k8s.io", Kind: "RuntimeClass"}:                     true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:        true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
+	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:               true,
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        true,
+	{Kind: "Endpoints"}:  true,
+	{Kind: "Event"}:      true,
+	{Kind: "LimitRange"}: true,
+	{Kind: "Service"}:    true,
+}
+
 // next returns the object that a write makes, not yet stored.
 func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructured, error) {
 	live := c.objects[ref]
@@ -180,6 +197,12 @@ func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructu
 	case w.Method == cluster.Create && live != nil:
 		return nil, apierrors.NewAlreadyExists(resourceOf(ref), ref.Name)
 	case w.Method == cluster.Create || w.Method == cluster.Apply && live == nil:
+		return w.Object.DeepCopy(), nil
+	case live == nil && w.Method == cluster.Replace && createdByReplace[ref.GroupKind()]:
+		if w.Object.GetUID() != "" {
+			return nil, apierrors.NewConflict(resourceOf(ref), ref.Name,
+				errors.New("the UID in the precondition is that of no object"))
+		}
 		return w.Object.DeepCopy(), nil
 	case live == nil:
 		return nil, apierrors.NewNotFound(resourceOf(ref), ref.Name)
