@@ -144,12 +144,17 @@ type runOptions struct {
 // run locks the set, makes the plan, and runs it.
 func (s *Set) run(
 	ctx context.Context, op sets.Operation, o runOptions, sink func(Event),
-) (*Result, error) {
-	held, ctx, err := o.holder.acquire(ctx, s.cluster, op.Lock(), o.command)
+) (result *Result, err error) {
+	held, run, err := o.holder.acquire(ctx, s.cluster, op.Lock(), o.command)
 	if err != nil {
 		return nil, err
 	}
-	defer held.Release(ctx)
+	defer func(ctx context.Context) {
+		if lost := held.Release(ctx); lost != nil && err == nil {
+			err = lost
+		}
+	}(ctx)
+	ctx = run
 	made, err := makePlan(ctx, op, o)
 	if err != nil {
 		return nil, err
@@ -170,7 +175,7 @@ func (s *Set) run(
 	}
 	c := newCollector(op.Plan(), sink)
 	summary, err := recorder.Run(ctx, o.engineOptions(), held.Count(len(op.Plan().Refs()), c.add))
-	result := c.result(made, summary)
+	result = c.result(made, summary)
 	done := err == nil && result.Outcome == Succeeded && len(result.Left) == 0
 	if unrecorded := recorder.Record(ctx, done && !op.LeavesUnknown()); unrecorded != nil {
 		result.Warning = unrecorded.Error()

@@ -12,6 +12,7 @@ package apps
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"time"
@@ -97,15 +98,15 @@ func LockSets(names ...Name) []lock.Set {
 // locked calls do with a client that holds the locks of apps, and the context of the run.
 func (c *Client) locked(
 	ctx context.Context, command string, names []Name, do func(context.Context, *Client) error,
-) error {
+) (err error) {
 	holder, run := *c, ctx
 	if c.Lock != nil {
 		for _, set := range LockSets(names...) {
-			held, locked, err := c.Lock(run, set, command)
-			if err != nil {
-				return err
+			held, locked, refused := c.Lock(run, set, command)
+			if refused != nil {
+				return refused
 			}
-			defer held.Release(ctx)
+			defer func() { err = release(ctx, held, err) }()
 			run = locked
 			if holder.held == nil || set == LockSet(names[0]) {
 				holder.held = held
@@ -113,6 +114,16 @@ func (c *Client) locked(
 		}
 	}
 	return do(run, &holder)
+}
+
+// release releases a lock, which may be nil, and returns the error of a command that has ended with
+// an error: that the lock was lost, if the command has ended because of that or had succeeded.
+func release(ctx context.Context, held *lock.Lock, err error) error {
+	lost := (*lock.LostError)(nil)
+	if errors.As(held.Release(ctx), &lost) && (err == nil || !lost.Ended) {
+		return lost
+	}
+	return err
 }
 
 // liveObject is an object as it was read from the cluster.

@@ -231,7 +231,7 @@ func (d *Deletion) execute(
 	if d.partial {
 		keep = ChangesToKeep
 	}
-	closing, cancel := context.WithTimeout(cluster.Finish(ctx, 0), closingTime)
+	closing, cancel := context.WithTimeout(closingContext(ctx), closingTime)
 	defer cancel()
 	deleted, _, err := d.app.TrimRecords(closing, keep)
 	d.trimmed = deleted

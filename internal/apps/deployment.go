@@ -227,7 +227,7 @@ func (d *Deployment) execute(
 	}
 	lost := (*app.RecordDeletedError)(nil)
 	if early := isBeforeRun(unrecorded); !early && errors.As(unrecorded, &lost) {
-		closing, cancel := context.WithTimeout(cluster.Finish(ctx, 0), closingTime)
+		closing, cancel := context.WithTimeout(closingContext(ctx), closingTime)
 		defer cancel()
 		return summary, nil, d.resolveLostRecord(closing, lost, *namespaces)
 	}
@@ -317,6 +317,12 @@ func (d *Deployment) remaining() []liveObject {
 
 // closingTime limits the last writes of a run that was interrupted.
 const closingTime = 30 * time.Second
+
+// closingContext returns a context for the last writes of a run to its record, also of one that was
+// interrupted or has lost its lock.
+func closingContext(ctx context.Context) context.Context {
+	return cluster.Unguarded(cluster.Finish(ctx, 0))
+}
 
 // trim deletes the oldest change records.
 func (d *Deployment) trim(ctx context.Context) {

@@ -25,6 +25,7 @@ import (
 	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/fullscreen"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -112,7 +113,7 @@ const ExitCodes = `Exit codes:
   1    nothing was done, or the record could not be saved, or everything was done but the output could
        not be written: the error says which
   3    the run finished, but an object failed, was not ready in time, was held back, or was not applied
-       or destroyed because it belongs to others
+       or destroyed because it belongs to others; or the run lost its lock, and the error says to whom
   130  the run was interrupted; the record is complete and the same command continues`
 
 // ResultError reports that a run failed. It has no text to print: the output of the run has it.
@@ -354,12 +355,15 @@ func (e *Env) PrintError(err error, isJSON bool) int {
 		return e.PrintError(unwritten.Result, isJSON)
 	}
 	result, withText, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
+	lost := (*lock.LostError)(nil)
 	code, text := ExitError, ""
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &coded):
 		return coded.Code
+	case errors.As(err, &lost):
+		code, text = exitIncomplete, lost.Error()
 	case errors.As(err, &result) && result.Interrupted:
 		return ExitInterrupted
 	case errors.As(err, &result):

@@ -66,11 +66,29 @@ func (f LockFlags) Acquire(
 	}
 	context.AfterFunc(run, func() {
 		lost, superseded := (*lock.LostError)(nil), (*lock.SupersededError)(nil)
-		if cause := context.Cause(run); errors.As(cause, &lost) || errors.As(cause, &superseded) {
+		switch cause := context.Cause(run); {
+		case errors.As(cause, &superseded):
 			fmt.Fprintln(env.Err, "interrupted: "+cause.Error())
+		case errors.As(cause, &lost): // the error of the command says to whom
+			fmt.Fprintln(env.Err, "interrupted: the lock is lost: no more writes are begun")
 		}
 	})
 	return held, run, nil
+}
+
+// Release releases the lock of a run, which may be nil, and returns the error of a command whose
+// run has ended with an error: a *lock.LostError if that is the reason why the run ended early, or
+// if a run that was complete did not have the lock any more.
+func Release(ctx context.Context, held *lock.Lock, err error) error {
+	lost, result := (*lock.LostError)(nil), (*ResultError)(nil)
+	if !errors.As(held.Release(ctx), &lost) {
+		return err
+	}
+	interrupted := errors.As(err, &result) && result.Interrupted || errors.Is(err, context.Canceled)
+	if err == nil || interrupted || errors.As(err, new(*lock.LostError)) {
+		return lost
+	}
+	return err
 }
 
 // holder returns the description of this run.

@@ -82,11 +82,17 @@ func Finish(ctx context.Context, grace time.Duration) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), finishKey{}, over.Done())
 }
 
-// InterruptedError is the error of a request that was not repeated because of an interrupt. It is a
-// context.Canceled.
-type InterruptedError struct{ Last error } // of the last attempt
+// InterruptedError is the error of a request that was not sent, or not sent again, because of an
+// interrupt. It is a context.Canceled.
+type InterruptedError struct {
+	Last   error // of the last attempt, or of the guard
+	Unsent bool  // the guard has not permitted an attempt
+}
 
 func (e *InterruptedError) Error() string {
+	if e.Unsent {
+		return "interrupted before the request was sent: " + e.Last.Error()
+	}
 	return "interrupted before the request was repeated: " + e.Last.Error()
 }
 
@@ -173,7 +179,7 @@ func pauseBefore(ctx context.Context, d time.Duration, last error) error {
 	}
 	select {
 	case <-over:
-		return &InterruptedError{last}
+		return &InterruptedError{Last: last}
 	case <-ctx.Done():
 		return last
 	default:

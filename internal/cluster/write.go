@@ -54,6 +54,7 @@ type Delete struct {
 	Version     string    // precondition: resource version; empty is any
 	Propagation metav1.DeletionPropagation
 	DryRun      bool
+	Missing     bool // an object that did not exist is an error: NotFound
 }
 
 // trialRetries are the errors that a dry run retries beyond those of reads. A webhook that cannot
@@ -81,6 +82,11 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 		more = trialRetries
 	}
 	err = c.retry(ctx, func() error {
+		if !w.DryRun {
+			if err := Permit(ctx); err != nil {
+				return err
+			}
+		}
 		stored, err = c.send(ctx, resource, w)
 		switch {
 		case generates && maybeStored(err):
@@ -303,7 +309,14 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 		return false, err
 	}
 	var answer []byte
+	attempts := 0
 	err = c.retry(ctx, func() error {
+		if !d.DryRun {
+			if err := Permit(ctx); err != nil {
+				return err
+			}
+		}
+		attempts++
 		result := c.rest.Delete().
 			AbsPath(root(kind.Resource.GroupVersion())).
 			NamespaceIfScoped(d.Ref.Namespace, d.Ref.Namespace != "").
@@ -319,6 +332,9 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 		return nil
 	})
 	if apierrors.IsNotFound(err) && !isNotServed(err) {
+		if d.Missing && attempts == 1 { // else this call may have deleted it
+			return true, err
+		}
 		return true, nil
 	}
 	if err != nil {

@@ -52,7 +52,8 @@ func (e *Engine) Apply(
 
 // recordOutcome saves the members that remain, within a time limit, also after an interrupt.
 func (r *run) recordOutcome(ctx context.Context) error {
-	saving, cancel := context.WithTimeout(cluster.Finish(ctx, saveGrace), saveTimeout)
+	closing := cluster.Unguarded(cluster.Finish(ctx, saveGrace)) // also if the lock is lost
+	saving, cancel := context.WithTimeout(closing, saveTimeout)
 	defer cancel()
 	r.checkDeleted(saving)
 	result := record.RunSucceeded

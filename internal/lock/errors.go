@@ -23,14 +23,20 @@ func (e *HeldError) Error() string {
 		e.Set.Name, who, e.Waited)
 }
 
-// LostError reports that a run lost its lock.
+// LostError reports that a run lost its lock: another run may have written meanwhile.
 type LostError struct {
 	Set   Set
 	Cause error
+	Ended bool // it was noticed at the end of the run
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("the lock of %s is lost (%v): no more writes are begun", e.Set.Name, e.Cause)
+	if e.Ended {
+		return fmt.Sprintf("the lock of %s was lost before the run ended: %v; another run may have "+
+			"written at the same time (hint: run the command again)", e.Set.Name, e.Cause)
+	}
+	return fmt.Sprintf("the lock of %s is lost: %v; the record is complete, and the same command "+
+		"continues", e.Set.Name, e.Cause)
 }
 
 func (e *LostError) Unwrap() error { return e.Cause }
@@ -51,8 +57,8 @@ type ForbiddenError struct {
 }
 
 func (e *ForbiddenError) Error() string {
-	return fmt.Sprintf("%s is not locked: leases in the namespace %q are forbidden; a run at the "+
-		"same time is refused when it saves the record", e.Set.Name, e.Set.Namespace)
+	return fmt.Sprintf("%s is not locked: leases in the namespace %q are forbidden, so that "+
+		"nothing keeps another run from changing it at the same time", e.Set.Name, e.Set.Namespace)
 }
 
 func (e *ForbiddenError) Unwrap() error { return e.Cause }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/muster-deploy/muster/internal/event"
@@ -78,8 +77,6 @@ func identityOf(lease *unstructured.Unstructured) string {
 	id, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
 	return id
 }
-
-func uidOf(text string) types.UID { return types.UID(text) }
 
 // progress is how far a run is, for several goroutines.
 type progress struct {

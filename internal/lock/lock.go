@@ -6,9 +6,11 @@
 // renewed for Duration is taken over. That is judged as leader election does it: by how long this
 // process has seen the Lease unchanged, so that clocks are never compared.
 //
-// A Lease does not fence: a holder that was suspended may continue for a moment after its lock was
-// taken over. Records are saved by compare-and-swap, and writes name the version that they were
-// decided on; see decision 20.
+// Within the context of a run, no write begins while the last renewal is older than loseAfter, by
+// whichever clock: a process that was stopped renews its lock before it writes, and finds out then
+// that another run has taken it over. A Lease does not fence all the same: a request that was sent
+// before may arrive late. Records are saved by compare-and-swap, and writes name the version that
+// they were decided on; see decision 20.
 package lock
 
 import (
@@ -27,9 +29,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -41,6 +43,7 @@ const (
 	PollPeriod  = 2 * time.Second  // between two looks at a lock of another run
 	loseAfter   = 20 * time.Second // without a renewal, after which a holder begins no more writes
 	requestTime = 8 * time.Second  // for one renewal or release
+	lastTime    = 3 * time.Second  // for a renewal that comes later than loseAfter
 )
 
 // The metadata of a Lease.
@@ -103,18 +106,20 @@ type Lock struct {
 	set     Set
 	options Options
 	id      string // identity of this run
-	uid     string // of the Lease
-	version string
+	uid     types.UID
+	version string // of the Lease, as the last renewal left it
 
 	progress progress
+	renewal  renewal
 	cancel   context.CancelCauseFunc // ends the run
-	lost     context.Context         // ends as cancel is called
+	lost     context.Context         // ends as cancel is called, with its cause
 	stop     context.CancelFunc      // ends the renewals
 	done     chan struct{}           // closed when they have ended
 }
 
 // Acquire returns the lock of a set, and a context for the run, which ends with ctx, or with a
-// *LostError or *SupersededError as its cause. It waits while another run holds the lock.
+// *LostError or *SupersededError as its cause. Within that context no write begins unless the lock
+// is held: see cluster.Guard. Acquire waits while another run holds the lock.
 //
 // The error is a *HeldError if that takes too long, a *ForbiddenError if the user may not use
 // Leases, and a *NoNamespaceError if the namespace does not exist. In the last two cases a run can
@@ -126,12 +131,13 @@ func Acquire(
 	begun := time.Now()
 	var seen observation
 	for {
+		asked := time.Now()
 		stored, err := l.take(ctx, &seen)
 		if err != nil {
 			return nil, nil, l.explain(err)
 		}
 		if stored != nil {
-			return l.hold(ctx, stored)
+			return l.hold(ctx, stored, asked)
 		}
 		if left := o.Wait - time.Since(begun); left <= 0 {
 			return nil, nil, &HeldError{Set: set, Holder: seen.holder, Waited: o.Wait}
@@ -234,146 +240,17 @@ func (l *Lock) askToYield(
 	return err
 }
 
-// hold begins to renew a lock.
-func (l *Lock) hold(
-	ctx context.Context, stored *unstructured.Unstructured,
-) (*Lock, context.Context, error) {
-	l.uid, l.version = string(stored.GetUID()), stored.GetResourceVersion()
-	run, cancel := context.WithCancelCause(ctx)
-	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
-	lost, lose := context.WithCancelCause(context.WithoutCancel(ctx))
-	l.cancel = func(cause error) {
-		cancel(cause)
-		lose(cause)
-	}
-	l.lost, l.stop, l.done = lost, stop, make(chan struct{})
-	// It ends with Release.
-	go l.renewals(renewing)
-	return l, run, nil
-}
-
 // During returns a context for another run under the lock, beside that of Acquire. It ends with
 // ctx, and when the lock is lost. Without a lock it is ctx.
 func (l *Lock) During(ctx context.Context) (context.Context, context.CancelFunc) {
 	if l == nil {
 		return context.WithCancel(ctx)
 	}
-	during, cancel := context.WithCancelCause(ctx)
+	during, cancel := context.WithCancelCause(cluster.Guard(ctx, l.await))
 	stop := context.AfterFunc(l.lost, func() { cancel(context.Cause(l.lost)) })
 	return during, func() {
 		stop()
 		cancel(nil)
-	}
-}
-
-// renewals renews the lock until Release.
-func (l *Lock) renewals(ctx context.Context) {
-	defer close(l.done)
-	defer crash.Catch(ctx)
-	ticker := time.NewTicker(RenewPeriod)
-	defer ticker.Stop()
-	last := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		lost, err := l.renew(ctx)
-		went, known := false, true
-		if lost && !errors.Is(err, errTaken) && ctx.Err() == nil {
-			went, known = l.wentWithNamespace(ctx)
-		}
-		switch {
-		case err == nil:
-			last = time.Now()
-		case ctx.Err() != nil, went:
-			return
-		case lost && known:
-			l.cancel(&LostError{Set: l.set, Cause: err})
-			return
-		case time.Since(last) >= loseAfter:
-			l.cancel(&LostError{Set: l.set, Cause: err})
-		}
-	}
-}
-
-// errTaken is the cause of a *LostError.
-var errTaken = errors.New("another run took it over")
-
-// renew renews the lock once. Lost reports that another run has it, or that it was deleted.
-func (l *Lock) renew(ctx context.Context) (lost bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	for range 3 {
-		lease := l.lease(nil)
-		lease.SetResourceVersion(l.version)
-		var stored *unstructured.Unstructured
-		stored, err = l.write(ctx, lease, cluster.Replace)
-		switch {
-		case err == nil:
-			l.version = stored.GetResourceVersion()
-			return false, nil
-		case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, namespaceTerminating):
-			// A Lease that is gone would be created by the update.
-			return true, errors.New("it was deleted")
-		case !apierrors.IsConflict(err):
-			return false, err
-		}
-		live, readErr := l.read(ctx)
-		switch {
-		case readErr != nil:
-			return false, readErr
-		case live == nil:
-			return true, errors.New("it was deleted")
-		case identityOf(live) != l.id:
-			return true, errTaken
-		}
-		l.version = live.GetResourceVersion()
-		if by := live.GetAnnotations()[annotationYield]; by != "" && !l.options.Holder.NoYield {
-			l.cancel(&SupersededError{By: by})
-		}
-	}
-	return false, err
-}
-
-// wentWithNamespace reports whether the Lease is gone because its namespace is being deleted: the
-// run may have done that itself. It is not known if the server does not answer.
-func (l *Lock) wentWithNamespace(ctx context.Context) (went, known bool) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	_, err := l.cluster.Write(ctx, cluster.Write{
-		Object: l.lease(nil), Method: cluster.Create, Manager: l.options.Manager, DryRun: true,
-	})
-	absent, answer := (*NoNamespaceError)(nil), apierrors.APIStatus(nil)
-	return errors.As(l.explain(err), &absent), err == nil || errors.As(err, &answer)
-}
-
-// Release deletes the lock. If that fails, it is taken over when it has not been renewed for a
-// while. It may be called for a nil lock.
-func (l *Lock) Release(ctx context.Context) {
-	if l == nil {
-		return
-	}
-	l.stop()
-	<-l.done
-	l.cancel(nil)
-	ctx, cancel := context.WithTimeout(cluster.Finish(ctx, 0), requestTime)
-	defer cancel()
-	// Nobody could do anything about an error but wait.
-	for range 3 {
-		_, err := l.cluster.Delete(ctx, cluster.Delete{
-			Ref: l.set.Ref(), UID: uidOf(l.uid), Version: l.version,
-			Propagation: metav1.DeletePropagationBackground,
-		})
-		if !apierrors.IsConflict(err) {
-			return
-		}
-		live, err := l.read(ctx)
-		if err != nil || live == nil || identityOf(live) != l.id {
-			return // another run has taken it over
-		}
-		l.version = live.GetResourceVersion()
 	}
 }
 
@@ -399,6 +276,8 @@ func (l *Lock) lease(before *unstructured.Unstructured) *unstructured.Unstructur
 	obj.SetLabels(map[string]string{labelSet: labelValue(l.set.Name)})
 	obj.SetAnnotations(map[string]string{annotationHolder: string(info)})
 	if before != nil {
+		// Without a UID the server would create the Lease if it is gone.
+		obj.SetUID(before.GetUID())
 		obj.SetResourceVersion(before.GetResourceVersion())
 	}
 	return obj

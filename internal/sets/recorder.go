@@ -224,7 +224,8 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	if r.store.Set = r.History(); r.store.Set == (history.Set{}) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(cluster.Finish(ctx, recordGrace), recordTime)
+	closing := cluster.Unguarded(cluster.Finish(ctx, recordGrace))
+	ctx, cancel := context.WithTimeout(closing, recordTime)
 	defer cancel()
 	if destroyed {
 		if r.leaving && r.isRecorded(ctx) {

@@ -22,8 +22,13 @@ import (
 )
 
 // Write stores one object.
-func (c *Cluster) Write(_ context.Context, w cluster.Write) (*unstructured.Unstructured, error) {
+func (c *Cluster) Write(
+	ctx context.Context, w cluster.Write,
+) (*unstructured.Unstructured, error) {
 	ref := object.RefOf(w.Object)
+	if err := permit(ctx, w.DryRun); err != nil {
+		return nil, err
+	}
 	if err := c.enter(ref); err != nil {
 		return nil, err
 	}
@@ -59,7 +64,10 @@ func contentDiffers(live, next *unstructured.Unstructured) bool {
 }
 
 // Delete removes one object, at once or after it has lingered.
-func (c *Cluster) Delete(_ context.Context, d cluster.Delete) (bool, error) {
+func (c *Cluster) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
+	if err := permit(ctx, d.DryRun); err != nil {
+		return false, err
+	}
 	if err := c.enter(d.Ref); err != nil {
 		return false, err
 	}
@@ -68,6 +76,8 @@ func (c *Cluster) Delete(_ context.Context, d cluster.Delete) (bool, error) {
 	defer c.mu.Unlock()
 	obj := c.objects[d.Ref]
 	switch {
+	case obj == nil && d.Missing:
+		return true, apierrors.NewNotFound(resourceOf(d.Ref), d.Ref.Name)
 	case obj == nil:
 		return true, nil
 	case d.UID != "" && obj.GetUID() != d.UID:
@@ -92,6 +102,14 @@ func (c *Cluster) Delete(_ context.Context, d cluster.Delete) (bool, error) {
 		c.remove(d.Ref)
 	}
 	return false, c.count("delete", d.Ref)
+}
+
+// permit returns an error unless the guard of a write permits it.
+func permit(ctx context.Context, dryRun bool) error {
+	if dryRun {
+		return nil
+	}
+	return cluster.Permit(ctx)
 }
 
 // enter and leave frame one write.

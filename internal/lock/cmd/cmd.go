@@ -188,7 +188,8 @@ Exit codes:
 	}
 	t.add(cmd)
 	cmd.Flags().BoolVar(&force, "force", false,
-		"Remove the lock of a run that renews it: that run begins no more writes")
+		"Remove the lock of a run that renews it: that run notices it within 10 seconds and "+
+			"begins no more writes")
 	return cmd
 }
 

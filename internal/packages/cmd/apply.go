@@ -51,7 +51,7 @@ until they are ready; objects that the package deployed earlier and no longer ha
 
 func runApply(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, table columns, dir string, f applyFlags,
-) error {
+) (err error) {
 	if err := f.Check(&f.output); err != nil {
 		return err
 	}
@@ -62,11 +62,12 @@ func runApply(
 		return err
 	}
 	if !f.dryRun {
-		held, run, err := f.Lock.Acquire(ctx, env, op.Cluster, packages.LockSet(op.Inventory), "apply")
-		if err != nil {
-			return show.Fail(err)
+		held, run, refused := f.Lock.Acquire(ctx, env, op.Cluster, packages.LockSet(op.Inventory),
+			"apply")
+		if refused != nil {
+			return show.Fail(refused)
 		}
-		defer held.Release(ctx)
+		defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
 		ctx, show.Lock = run, held
 	}
 	if err := op.MakePlan(ctx); err != nil {

@@ -44,7 +44,7 @@ then delete the record.
 
 func runDestroy(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f destroyFlags,
-) error {
+) (err error) {
 	if err := f.Check(&f.output); err != nil {
 		return err
 	}
@@ -69,11 +69,11 @@ func runDestroy(
 	}
 	mode := engine.DryRunClient
 	if !f.dryRun {
-		held, run, err := f.Lock.Acquire(ctx, env, client, packages.LockSet(inv), "destroy")
-		if err != nil {
-			return show.Fail(err)
+		held, run, refused := f.Lock.Acquire(ctx, env, client, packages.LockSet(inv), "destroy")
+		if refused != nil {
+			return show.Fail(refused)
 		}
-		defer held.Release(ctx)
+		defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
 		ctx, show.Lock, mode = run, held, engine.DryRunNone
 	}
 	if err := op.MakePlan(ctx); err != nil {

@@ -39,7 +39,8 @@ continues.
 
 Exit codes:
   0  the inventory is in a ResourceGroup, or there was none to move
-  1  not everything could be moved: the error says why`,
+  1  not everything could be moved: the error says why
+  3  the command lost its lock: the error says to whom`,
 		Example: "  " + form.Command + " migrate wordpress --dry-run\n" +
 			"  " + form.Command + " migrate wordpress",
 		Args:              cobra.MaximumNArgs(1),
@@ -74,7 +75,7 @@ Exit codes:
 
 func runMigrate(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string, f migrateFlags,
-) error {
+) (err error) {
 	if dir == packages.Stdin {
 		return errors.New(
 			"invalid directory argument: -; migrate changes files, so that it needs the folder of a package",
@@ -109,11 +110,11 @@ func runMigrate(
 		return err
 	}
 	if old != nil && !f.dryRun {
-		held, run, err := f.lock.Acquire(ctx, env, client, packages.LockSet(old), "migrate")
-		if err != nil {
-			return err
+		held, run, refused := f.lock.Acquire(ctx, env, client, packages.LockSet(old), "migrate")
+		if refused != nil {
+			return refused
 		}
-		defer held.Release(ctx)
+		defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
 		ctx = run
 	}
 	return m.Run(ctx, client, namespace)

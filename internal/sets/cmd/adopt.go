@@ -134,7 +134,7 @@ func (f *adoptFlags) check(args []string) error {
 
 func (f *adoptFlags) run(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) error {
+) (err error) {
 	if f.undo || f.finish {
 		return f.end(ctx, env, kube, args)
 	}
@@ -170,7 +170,7 @@ func (f *adoptFlags) run(
 	if err != nil {
 		return err
 	}
-	defer held.Release(ctx)
+	defer func() { err = cli.Release(ctx, held, err) }()
 	limited, cancel := r.limited(locked) // the time counts from here
 	defer cancel()
 	if err := r.do(locked, prepare); err != nil {

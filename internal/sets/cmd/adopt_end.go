@@ -13,7 +13,7 @@ import (
 // end undoes an adoption, or makes it final.
 func (f *adoptFlags) end(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) error {
+) (err error) {
 	switch {
 	case f.undo && f.finish:
 		return errors.New("--undo restores the old state and --finish forgets it: give one of them")
@@ -51,11 +51,11 @@ func (f *adoptFlags) end(
 		}
 	}
 	for _, locked := range adopted.Locks() {
-		held, run, err := f.Lock.Acquire(ctx, env, c, locked, "adopt")
-		if err != nil {
-			return err
+		held, run, refused := f.Lock.Acquire(ctx, env, c, locked, "adopt")
+		if refused != nil {
+			return refused
 		}
-		defer held.Release(ctx)
+		defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
 		ctx = run
 	}
 	return f.endLocked(ctx, env, set, adopted)

@@ -101,7 +101,7 @@ func (f *convertFlags) check(args []string) error {
 
 func (f *convertFlags) run(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) error {
+) (err error) {
 	if err := f.check(args); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (f *convertFlags) run(
 	if err != nil {
 		return err
 	}
-	defer held.Release(ctx)
+	defer func() { err = cli.Release(ctx, held, err) }()
 	if err := r.do(locked, prepare); err != nil {
 		return err
 	}

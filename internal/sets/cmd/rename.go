@@ -40,6 +40,7 @@ command continues.
 Exit codes:
   0    the set has the new name
   1    it could not be renamed: the error says why
+  3    the command lost its lock: the error says to whom
   130  interrupted; the same command continues`,
 		Example: "  " + env.Name() + " rename wordpress --new-name blog\n" +
 			"  " + env.Name() + " rename -a web --new-name shop\n" +
@@ -114,11 +115,11 @@ func (f *renameFlags) locked(
 ) (changed bool, err error) {
 	run := ctx
 	for _, set := range r.Locks {
-		held, locked, err := f.lock.Acquire(run, env, client, set, "rename")
-		if err != nil {
-			return false, err
+		held, locked, refused := f.lock.Acquire(run, env, client, set, "rename")
+		if refused != nil {
+			return false, refused
 		}
-		defer held.Release(ctx)
+		defer func() { err = cli.Release(ctx, held, err) }()
 		run = locked
 	}
 	return r.Run(run)

@@ -139,7 +139,7 @@ type failedRun struct {
 // do prepares the operation, locks the set, makes the plan and runs it. A dry run locks nothing.
 func (r run) do(
 	ctx context.Context, prepare func(context.Context) (setflags.Target, sets.Operation, error),
-) error {
+) (err error) {
 	defer r.outputs.Discard() // unless the run has begun
 	unlimited := ctx
 	ctx, cancel := r.limited(ctx)
@@ -157,7 +157,7 @@ func (r run) do(
 		if held, locked, err = r.lock.Acquire(ctx, r.env, t.Cluster, op.Lock(), r.command); err != nil {
 			return r.notBegun(ctx, err)
 		}
-		defer held.Release(ctx)
+		defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
 		ctx = locked
 	}
 	if err := r.plan(ctx, t, op); err != nil {
