@@ -67,7 +67,7 @@ type Client struct {
 	Records   *app.Store
 	Namespace string // for resources that name none
 	Printer   Printer
-	Confirm   func(context.Context) error // asks the user before a change; an error cancels it
+	Confirm   func(context.Context) error // asks the user before a change; nil asks nobody
 	Now       func() time.Time
 	Notice    func(text string) // receives a line for each object taken from another owner; may be nil
 

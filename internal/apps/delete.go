@@ -25,39 +25,57 @@ type DeleteResult struct {
 }
 
 // Delete deletes the objects of an app, and its record if no object is left, while the app is
-// locked.
+// locked. If the user is asked, that comes before, as in Deploy.
 func (c *Client) Delete(
 	ctx context.Context, r DeleteRequest,
 ) (result DeleteResult, err error) {
 	if r.Review.isPreview() {
-		return c.delete(ctx, r)
+		_, result, err = c.proposeDeletion(ctx, r)
+		return result, err
+	}
+	var agreed *Deletion
+	if c.asksFirst() {
+		if agreed, result, err = c.proposeDeletion(ctx, r); err != nil || !result.Found {
+			return result, err
+		}
 	}
 	names := []Name{r.App, {Name: r.PrevName, Namespace: r.App.Namespace}}
 	err = c.locked(ctx, "delete", names, func(ctx context.Context, c *Client) (err error) {
-		result, err = c.delete(ctx, r)
-		return err
+		d := agreed
+		if agreed == nil {
+			d, result, err = c.proposeDeletion(ctx, r)
+		} else {
+			d, err = c.repeatDeletion(ctx, agreed)
+		}
+		if err != nil || !result.Found {
+			return err
+		}
+		return c.runDeletion(ctx, d)
 	})
 	return result, err
 }
 
-// delete deletes an app that is locked, or only shows what would be deleted.
-func (c *Client) delete(ctx context.Context, r DeleteRequest) (DeleteResult, error) {
+// proposeDeletion calculates and prints the changes, and asks whether they are made. Then the
+// deletion of an app that was found has a plan. A preview is complete.
+func (c *Client) proposeDeletion(
+	ctx context.Context, r DeleteRequest,
+) (*Deletion, DeleteResult, error) {
 	d, err := c.openDeletion(ctx, r)
 	if err != nil {
-		return DeleteResult{}, err
+		return nil, DeleteResult{}, err
 	}
 	for _, text := range d.notFound {
 		c.Printer.Line(text)
 	}
 	if !d.Found() {
-		return DeleteResult{}, nil
+		return nil, DeleteResult{}, nil
 	}
 	result := DeleteResult{Found: true}
 	if err := d.calculate(ctx); err != nil {
-		return result, err
+		return nil, result, err
 	}
 	if err := r.Review.Print(d.run); err != nil {
-		return result, err
+		return nil, result, err
 	}
 	result.Changes = len(d.run.changes)
 	if d.partial {
@@ -66,19 +84,42 @@ func (c *Client) delete(ctx context.Context, r DeleteRequest) (DeleteResult, err
 	}
 	switch {
 	case r.Review.Serve != nil:
-		return result, r.Review.Serve(ctx, d.run)
+		return nil, result, r.Review.Serve(ctx, d.run)
 	case r.Review.DryRun:
-		return result, nil
+		return nil, result, nil
 	}
 	if err := d.checkWrites(ctx); err != nil {
-		return result, err
+		return nil, result, err
 	}
-	if err := c.Confirm(ctx); err != nil {
-		return result, err
+	if err := c.confirm(ctx); err != nil {
+		return nil, result, err
+	}
+	return d, result, d.run.buildPlan()
+}
+
+// repeatDeletion calculates the changes of a deletion again, and returns an error unless they are
+// those that the user has agreed to.
+func (c *Client) repeatDeletion(ctx context.Context, agreed *Deletion) (*Deletion, error) {
+	silent := c.quiet()
+	d, err := silent.openDeletion(ctx, agreed.req)
+	if err != nil {
+		return nil, err
+	}
+	if !d.Found() || d.app.Meta.LabelValue != agreed.app.Meta.LabelValue {
+		return nil, errMismatch
+	}
+	if err := d.calculate(ctx); err != nil {
+		return nil, err
 	}
 	if err := d.run.buildPlan(); err != nil {
-		return result, err
+		return nil, err
 	}
+	silent.Printer, silent.Notice = c.Printer, c.Notice
+	return d, checkAgreed(agreed.run, d.run)
+}
+
+// runDeletion makes the changes of an app that is locked.
+func (c *Client) runDeletion(ctx context.Context, d *Deletion) error {
 	failed, unrecorded, after := d.run.print(ctx, d.execute)
 	if unrecorded != nil {
 		c.Printer.Info(unrecorded.Error(), "App")
@@ -87,5 +128,5 @@ func (c *Client) delete(ctx context.Context, r DeleteRequest) (DeleteResult, err
 	if failed == nil {
 		failed = after
 	}
-	return result, failed
+	return failed
 }

@@ -55,63 +55,105 @@ type DeployResult struct {
 }
 
 // Deploy makes the objects of an app in the cluster the same as its inputs, while the app is
-// locked.
+// locked. If the user is asked, that comes before: under the lock the changes are calculated again,
+// and have to be the same.
 func (c *Client) Deploy(
 	ctx context.Context, r DeployRequest,
 ) (result DeployResult, err error) {
 	if r.Review.isPreview() {
-		return c.deploy(ctx, r)
+		_, result, err = c.proposeDeployment(ctx, r)
+		return result, err
+	}
+	var agreed *Deployment
+	if c.asksFirst() {
+		if agreed, result, err = c.proposeDeployment(ctx, r); err != nil {
+			return result, err
+		}
 	}
 	names := []Name{r.App, {Name: r.PrevName, Namespace: r.App.Namespace}}
 	err = c.locked(ctx, "deploy", names, func(ctx context.Context, c *Client) (err error) {
-		result, err = c.deploy(ctx, r)
-		return err
+		d := agreed
+		if agreed == nil {
+			d, result, err = c.proposeDeployment(ctx, r)
+		} else {
+			d, err = c.repeatDeployment(ctx, agreed)
+		}
+		if err != nil {
+			return err
+		}
+		return c.runDeployment(ctx, d)
 	})
 	return result, err
 }
 
-// deploy deploys an app that is locked, or only shows what would change.
-func (c *Client) deploy(ctx context.Context, r DeployRequest) (DeployResult, error) {
+// proposeDeployment calculates and prints the changes, and asks whether they are made if there are
+// any. Then the deployment has a plan. A preview is complete.
+func (c *Client) proposeDeployment(
+	ctx context.Context, r DeployRequest,
+) (*Deployment, DeployResult, error) {
 	d, err := c.calculateDeployment(ctx, r)
 	if err != nil {
-		return DeployResult{}, err
+		return nil, DeployResult{}, err
 	}
 	run := d.run
 	result := DeployResult{Changes: len(run.changes)}
 	if err := r.Review.Print(run); err != nil {
-		return result, err
+		return nil, result, err
 	}
 	if err := d.preparation.CheckNamespaces(d.selected); err != nil {
-		return result, err
+		return nil, result, err
 	}
 	if r.Review.Serve != nil {
-		return result, r.Review.Serve(ctx, run)
+		return nil, result, r.Review.Serve(ctx, run)
 	}
 	if err := d.checkPruned(); err != nil {
-		return result, err
+		return nil, result, err
 	}
 	if r.Review.DryRun {
-		return result, d.saveMetadata()
+		return nil, result, d.saveMetadata()
 	}
-	if result.Changes == 0 {
+	if result.Changes > 0 {
+		if err := d.checkWrites(ctx); err != nil {
+			return nil, result, err
+		}
+		if err := c.confirm(ctx); err != nil {
+			return nil, result, err
+		}
+	}
+	return d, result, run.buildPlan()
+}
+
+// repeatDeployment calculates the changes of a deployment again, of the same inputs, and returns an
+// error unless they are those that the user has agreed to.
+func (c *Client) repeatDeployment(
+	ctx context.Context, agreed *Deployment,
+) (*Deployment, error) {
+	request := agreed.req
+	request.Input.Files, request.Resources = nil, agreed.read
+	silent := c.quiet()
+	d, err := silent.calculateDeployment(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.run.buildPlan(); err != nil {
+		return nil, err
+	}
+	silent.Printer, silent.Notice = c.Printer, c.Notice
+	return d, checkAgreed(agreed.run, d.run, append(agreed.Random(), d.Random()...)...)
+}
+
+// runDeployment makes the changes of an app that is locked.
+func (c *Client) runDeployment(ctx context.Context, d *Deployment) error {
+	if len(d.run.changes) == 0 {
 		if err := d.app.Commit(ctx, d.record); err != nil {
-			return result, err
+			return err
 		}
 		if err := d.recordUnchanged(ctx); err != nil {
-			return result, err
+			return err
 		}
-		return result, d.saveMetadata()
+		return d.saveMetadata()
 	}
-	if err := d.checkWrites(ctx); err != nil {
-		return result, err
-	}
-	if err := c.Confirm(ctx); err != nil {
-		return result, err
-	}
-	if err := run.buildPlan(); err != nil {
-		return result, err
-	}
-	failed, unrecorded, after := run.print(ctx, d.execute)
+	failed, unrecorded, after := d.run.print(ctx, d.execute)
 	if failed == nil && unrecorded != nil {
 		c.Printer.Info(unrecorded.Error(), "App")
 	}
@@ -119,7 +161,7 @@ func (c *Client) deploy(ctx context.Context, r DeployRequest) (DeployResult, err
 	if after != nil {
 		failed = errors.Join(failed, after)
 	}
-	return result, failed
+	return failed
 }
 
 // printTrimmed prints how many change records were deleted, if any.

@@ -52,7 +52,7 @@ func (c *Client) TrimChanges(ctx context.Context, r TrimRequest) error {
 	if err := r.Print(old); err != nil {
 		return err
 	}
-	if err := c.Confirm(ctx); err != nil {
+	if err := c.confirm(ctx); err != nil {
 		return err
 	}
 	if err := target.DeleteRecords(ctx, old); err != nil {
@@ -71,9 +71,27 @@ type RenameRequest struct {
 
 // Rename renames the record of an app once the user has confirmed it. Its objects do not change.
 func (c *Client) Rename(ctx context.Context, r RenameRequest) error {
+	agreed := (*app.App)(nil)
+	if c.asksFirst() {
+		var err error
+		if agreed, err = c.proposeRename(ctx, r); err != nil {
+			return err
+		}
+	}
 	names := []Name{r.App, r.target()}
 	return c.locked(ctx, "rename", names, func(ctx context.Context, c *Client) error {
-		return c.rename(ctx, r)
+		if agreed != nil {
+			c = c.quiet()
+		}
+		target, err := c.proposeRename(ctx, r)
+		if err != nil {
+			return err
+		}
+		if agreed != nil && target.Meta.LabelValue != agreed.Meta.LabelValue {
+			return errMismatch
+		}
+		to := r.target()
+		return target.Rename(ctx, to.Name, to.Namespace, r.Changes)
 	})
 }
 
@@ -84,33 +102,30 @@ func (r RenameRequest) target() Name {
 	}
 }
 
-// rename renames an app that is locked.
-func (c *Client) rename(ctx context.Context, r RenameRequest) error {
+// proposeRename returns the app that gets another name, once the user has confirmed it.
+func (c *Client) proposeRename(ctx context.Context, r RenameRequest) (*app.App, error) {
 	target, err := c.Existing(ctx, r.App)
 	if absent := (*app.NotFoundError)(nil); errors.As(err, &absent) {
-		return absent.Short()
+		return nil, absent.Short()
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if target.IsLabelled() {
-		return errors.New("Not supported")
+		return nil, errors.New("Not supported")
 	}
-	name, namespace := cmp.Or(r.To.Name, target.Name), cmp.Or(r.To.Namespace, target.Namespace)
+	to := r.target()
 	c.Printer.Line(
 		fmt.Sprintf(
 			"Renaming '%s' (namespace: %s) to '%s' (namespace: %s) (app changes will not be "+
 				"renamed)",
 			target.Name,
 			target.Namespace,
-			name,
-			namespace,
+			to.Name,
+			to.Namespace,
 		),
 	)
-	if err := c.Confirm(ctx); err != nil {
-		return err
-	}
-	return target.Rename(ctx, name, namespace, r.Changes)
+	return target, c.confirm(ctx)
 }
 
 // resolveLostRecord ends a deployment whose record was deleted during the run. It creates the

@@ -1,17 +1,14 @@
 package packages
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/boundedio"
@@ -78,6 +75,14 @@ func (o *Operation) Save(ctx context.Context, version string) (*SavedPlan, error
 	return SavePlan(ctx, o.Cluster, source)
 }
 
+// Digest returns the digest of what the plan changes.
+func (o *Operation) Digest() (string, error) {
+	if o.nonce == "" {
+		return o.plan.Digest()
+	}
+	return o.plan.Digest(o.nonce)
+}
+
 // PlanCluster is what saving a plan needs of a cluster.
 type PlanCluster interface {
 	Host() string
@@ -94,7 +99,7 @@ func SavePlan(ctx context.Context, c PlanCluster, source PlanSource) (*SavedPlan
 		Form: savedVersion, Muster: source.Version, Server: server, Inventory: source.Record,
 		Options: source.Options, Steps: []savedStep{},
 	}
-	if s.Package, err = source.digest(source.Objects...); err != nil {
+	if s.Package, err = plan.DigestOf(source.Random, source.Objects...); err != nil {
 		return nil, err
 	}
 	for i := range source.Plan.Steps {
@@ -142,68 +147,8 @@ func (source PlanSource) saveStep(step *plan.Step) (s savedStep, err error) {
 	if step.Have != nil {
 		s.UID, s.ResourceVersion = step.Have.GetUID(), step.Have.GetResourceVersion()
 	}
-	switch {
-	case step.Op == plan.Update && (source.Plan.ServerSide || step.FullReplace):
-		want := source.content(step.Want)
-		s.Digest, err = source.digest(want, wantedPart(want, step.Have.Object), step.Replace)
-	case step.Op == plan.Create:
-		s.Digest, err = source.digest(source.content(step.Want))
-	case step.Op == plan.Update:
-		s.Digest, err = source.digest(step.Patch, step.Diff)
-	}
+	s.Digest, err = source.Plan.StepDigest(step, source.Random)
 	return s, err
-}
-
-// content returns the fields of an object without those that the server alone writes, and without
-// the annotations in which a tool keeps what it applied.
-func (source PlanSource) content(obj *unstructured.Unstructured) map[string]any {
-	fields := maps.Clone(obj.Object)
-	delete(fields, "status")
-	metadata, _ := fields["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
-	for _, field := range []string{"creationTimestamp", "generation", "managedFields",
-		"resourceVersion", "selfLink", "uid"} {
-		delete(metadata, field)
-	}
-	if annotations, ok := metadata["annotations"].(map[string]any); ok {
-		annotations = maps.Clone(annotations)
-		for _, key := range source.Plan.Bookkeeping {
-			delete(annotations, key)
-		}
-		metadata["annotations"] = annotations
-	}
-	fields["metadata"] = metadata
-	return fields
-}
-
-// wantedPart returns the part of a live value that a wanted one sets: of maps the same keys, all of
-// anything else.
-func wantedPart(want, live any) any {
-	wanted, ok := want.(map[string]any)
-	fields, same := live.(map[string]any)
-	if !ok || !same {
-		return live
-	}
-	part := map[string]any{}
-	for key, value := range wanted {
-		if current, ok := fields[key]; ok {
-			part[key] = wantedPart(value, current)
-		}
-	}
-	return part
-}
-
-// digest returns the digest of JSON values but for random texts in them.
-func (source PlanSource) digest(values ...any) (string, error) {
-	data, err := json.Marshal(values)
-	if err != nil {
-		return "", fmt.Errorf("make a digest: %w", err)
-	}
-	for _, text := range source.Random {
-		data = bytes.ReplaceAll(data, []byte(text), nil)
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
 }
 
 // identify returns the identity of the cluster. Without permission to read the namespace, it is the

@@ -370,6 +370,14 @@ func (o *appOperation) Save(ctx context.Context, version string) (*packages.Save
 	})
 }
 
+// Digest returns the digest of what the plan changes.
+func (o *appOperation) Digest() (string, error) {
+	if d, ok := o.prepared.(*apps.Deployment); ok {
+		return d.Plan().Digest(d.Random()...)
+	}
+	return o.Plan().Digest()
+}
+
 // Check returns an error unless the plan is the same as a saved one.
 func (o *appOperation) Check(ctx context.Context, saved *packages.SavedPlan) error {
 	now, err := o.Save(ctx, "")

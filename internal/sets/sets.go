@@ -156,6 +156,8 @@ type Operation interface {
 	Children(context.Context) view.ChildRows
 	// Save returns the plan in the format of a file; version is that of the program.
 	Save(ctx context.Context, version string) (*packages.SavedPlan, error)
+	// Digest returns the digest of what the plan changes, as plan.Plan.Digest does.
+	Digest() (string, error)
 	// Check returns an error unless the plan is the same as a saved one.
 	Check(context.Context, *packages.SavedPlan) error
 }

@@ -40,8 +40,10 @@ func (p *program) newSession(tty bool) *session {
 	s := &session{program: p, ui: p.newUI(tty)}
 	s.apps = &apps.Client{
 		Printer: s.ui, Now: p.env.Now,
-		Notice:  func(text string) { fmt.Fprintln(p.env.Err, plaintext.Printable(text)) },
-		Confirm: func(ctx context.Context) error { return s.ui.Confirm(ctx, s.env.In) },
+		Notice: func(text string) { fmt.Fprintln(p.env.Err, plaintext.Printable(text)) },
+	}
+	if !p.global.yes {
+		s.apps.Confirm = func(ctx context.Context) error { return s.ui.Confirm(ctx, s.env.In) }
 	}
 	return s
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/adopt"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
@@ -134,7 +135,7 @@ func (f *adoptFlags) check(args []string) error {
 
 func (f *adoptFlags) run(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (err error) {
+) error {
 	if f.undo || f.finish {
 		return f.end(ctx, env, kube, args)
 	}
@@ -166,17 +167,9 @@ func (f *adoptFlags) run(
 		r.review = func(context.Context, []view.Outlook) ([]string, error) { return nil, nil }
 		return f.preview(ctx, env, r, prepare)
 	}
-	held, locked, err := f.Lock.Acquire(ctx, env, client, sets.AdoptionLock(f.request.From), "adopt")
-	if err != nil {
-		return err
-	}
-	defer func() { err = cli.Release(ctx, held, err) }()
-	limited, cancel := r.limited(locked) // the time counts from here
-	defer cancel()
-	if err := r.do(locked, prepare); err != nil {
-		return err
-	}
-	return f.complete(limited, env, text)
+	r.locks, r.locksIn = []lock.Set{sets.AdoptionLock(f.request.From)}, client
+	r.finish = func(ctx context.Context) error { return f.complete(ctx, env, text) }
+	return r.do(ctx, prepare)
 }
 
 // convert converts an app of kapp to a package, or a package of kpt to an app.

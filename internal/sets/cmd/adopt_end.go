@@ -46,7 +46,7 @@ func (f *adoptFlags) end(
 		return err
 	}
 	if !f.yes && env.IsInteractive() {
-		if err := agreement(env.Confirm(ctx, question)); err != nil {
+		if err := answered(env.Confirm(ctx, question)); err != nil {
 			return err
 		}
 	}

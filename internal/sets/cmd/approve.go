@@ -66,7 +66,7 @@ func approve(
 			return fmt.Errorf("there is no terminal to ask on: approve the plan that is printed above "+
 				"with --plan %s", plan.Digest)
 		}
-		if err := agreement(env.Confirm(ctx, "Approve?")); err != nil {
+		if err := answered(env.Confirm(ctx, "Approve?")); err != nil {
 			return err
 		}
 	}

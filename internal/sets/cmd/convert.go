@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/commands"
@@ -101,7 +102,7 @@ func (f *convertFlags) check(args []string) error {
 
 func (f *convertFlags) run(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (err error) {
+) error {
 	if err := f.check(args); err != nil {
 		return err
 	}
@@ -133,15 +134,10 @@ func (f *convertFlags) run(
 	if err := refuseManaged(ctx, env, client, recordsOf(f.handover.Lock())); err != nil {
 		return err
 	}
-	held, locked, err := f.Lock.Acquire(ctx, env, client, f.handover.Lock(), "convert")
-	if err != nil {
-		return err
-	}
-	defer func() { err = cli.Release(ctx, held, err) }()
-	if err := r.do(locked, prepare); err != nil {
-		return err
-	}
-	return f.finish(locked, env, r.outputs.Text())
+	r.locks, r.locksIn = []lock.Set{f.handover.Lock()}, client
+	text := r.outputs.Text()
+	r.finish = func(ctx context.Context) error { return f.finish(ctx, env, text) }
+	return r.do(ctx, prepare)
 }
 
 // open finds the two sets.

@@ -87,7 +87,7 @@ func (x *acceptance) write(ctx context.Context) error {
 		}
 	}
 	if !x.apply.yes && x.env.IsInteractive() {
-		err := agreement(x.env.Confirm(ctx, "Write these changes to the files?"))
+		err := answered(x.env.Confirm(ctx, "Write these changes to the files?"))
 		if err != nil {
 			return err
 		}

@@ -123,6 +123,7 @@ func (f *driftFlags) runFix(
 		return a.history.recorder(env, kube, t, op, a.SourceFolder(args))
 	}
 	r.check = func(ctx context.Context, _ sets.Operation) error { return x.check(ctx) }
+	r.current = func(ctx context.Context) error { return x.fix.CheckCurrent(ctx) }
 	r.review = x.review
 	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
 		return x.prepare(ctx, args, mode != engine.DryRunNone)

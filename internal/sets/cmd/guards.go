@@ -70,14 +70,18 @@ func printHeld(env *cli.Env, held []object.Ref) {
 	}
 }
 
+// asks reports whether confirm asks.
+func (h *heldFlags) asks(env *cli.Env, op sets.Operation) bool {
+	return !h.destroys && len(op.Plan().HeldBack()) > 0 && env.IsInteractive()
+}
+
 // confirm asks on a terminal whether objects that the plan holds back may be deleted, and makes the
 // plan again if so. A destroy has asked about the whole plan.
 func (h *heldFlags) confirm(ctx context.Context, env *cli.Env, op sets.Operation) error {
-	held := op.Plan().HeldBack()
-	if h.destroys || len(held) == 0 || !env.IsInteractive() {
+	if !h.asks(env, op) {
 		return nil
 	}
-	printHeld(env, held)
+	printHeld(env, op.Plan().HeldBack())
 	if ok, err := env.Confirm(ctx, "Delete them?"); err != nil || !ok {
 		return err
 	}

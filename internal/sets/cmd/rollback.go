@@ -108,6 +108,7 @@ func (f *rollbackFlags) run(
 		}
 		return f.checkPruned(op)
 	}
+	r.current = func(ctx context.Context) error { return f.target.checkNewest(ctx) }
 	r.review = f.review
 	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
 		return f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)

@@ -64,7 +64,17 @@ type run struct {
 	// heartbeat is the output if that is no terminal, else nil.
 	heartbeat *view.Heartbeat
 	// check looks at the plan before anything is asked or run.
-	check  func(context.Context, sets.Operation) error
+	check func(context.Context, sets.Operation) error
+	// current returns an error if what the operation was made from is not current any more, once the
+	// lock is held; nil for nothing that MakePlan does not read. Check does the same before.
+	current func(context.Context) error
+	// locks are held besides that of the operation, from before it is prepared, in the cluster
+	// locksIn; finish is called at last, if the run has succeeded. It may be nil.
+	locks   []lock.Set
+	locksIn lock.Cluster
+	finish  func(context.Context) error
+	mayAsk  bool // no lock is held while the plan is made
+
 	access string // how to find out about missing permissions, or ""
 
 	// review looks at what the plan would do before anything is asked or run, and returns notes that
@@ -136,42 +146,158 @@ type failedRun struct {
 	outputs *output.Outputs
 }
 
-// do prepares the operation, locks the set, makes the plan and runs it. A dry run locks nothing.
-func (r run) do(
-	ctx context.Context, prepare func(context.Context) (setflags.Target, sets.Operation, error),
-) (err error) {
+// preparation prepares the operation of a run, and changes nothing.
+type preparation func(context.Context) (setflags.Target, sets.Operation, error)
+
+// do prepares the operation, locks the set, makes the plan and runs it. A dry run locks nothing. If
+// the user is asked, that comes before the lock is taken: under the lock the plan is made again,
+// and has to be the same. The time of the run begins after the answer.
+func (r run) do(ctx context.Context, prepare preparation) (err error) {
 	defer r.outputs.Discard() // unless the run has begun
-	unlimited := ctx
-	ctx, cancel := r.limited(ctx)
-	defer cancel()
-	t, op, err := prepare(ctx)
-	if err != nil {
-		return r.notBegun(ctx, err)
-	}
-	held := (*lock.Lock)(nil)
-	if r.options.DryRun == engine.DryRunNone {
-		if err := refuseManaged(ctx, r.env, t.Cluster, recordsOf(op.Lock())); err != nil {
-			return r.notBegun(ctx, r.advisePin(err))
+	if r.options.DryRun != engine.DryRunNone {
+		limited, cancel := r.limited(ctx)
+		defer cancel()
+		t, op, err := prepare(limited)
+		if err == nil {
+			err = r.plan(limited, ctx, t, op)
 		}
-		locked := ctx
-		if held, locked, err = r.lock.Acquire(ctx, r.env, t.Cluster, op.Lock(), r.command); err != nil {
-			return r.notBegun(ctx, err)
+		if err != nil {
+			return r.notBegun(limited, err)
+		}
+		return r.runPlan(limited, ctx, t, op, nil)
+	}
+	agreed := &agreement{}
+	if !r.asksFirst() {
+		if err = r.runLocked(ctx, prepare, agreed); !errors.Is(err, errAsks) {
+			return err
+		}
+	}
+	limited, cancel := r.limited(ctx)
+	defer cancel()
+	if err := r.agree(limited, ctx, prepare, agreed); err != nil {
+		return r.notBegun(limited, err)
+	}
+	return r.runLocked(ctx, prepare, agreed)
+}
+
+// errAsks is the error of a run that has to ask the user, and holds the lock.
+var errAsks = errors.New("the user has to be asked")
+
+// agreement is a plan that the user has agreed to; empty for none.
+type agreement struct {
+	t      setflags.Target
+	op     sets.Operation // nil for none
+	digest string         // of the plan
+}
+
+// asksFirst reports whether the user may be asked about the plan.
+func (r run) asksFirst() bool { return r.saved == nil && !r.yes && r.env.IsInteractive() }
+
+// agree makes the plan, and returns an error unless the user agrees to it.
+func (r *run) agree(
+	limited, unlimited context.Context, prepare preparation, agreed *agreement,
+) (err error) {
+	r.mayAsk = true
+	if agreed.t, agreed.op, err = prepare(limited); err != nil {
+		return err
+	}
+	if err = r.refuseManaged(limited, agreed.t, agreed.op); err != nil {
+		return err
+	}
+	if err = r.plan(limited, unlimited, agreed.t, agreed.op); err != nil {
+		return err
+	}
+	agreed.digest, err = agreed.op.Digest()
+	return err
+}
+
+// refuseManaged returns an error if a Set owns what an operation changes.
+func (r run) refuseManaged(ctx context.Context, t setflags.Target, op sets.Operation) error {
+	return r.advisePin(refuseManaged(ctx, r.env, t.Cluster, recordsOf(op.Lock())))
+}
+
+// runLocked locks the set, makes the plan, or makes the one again that the user has agreed to, and
+// runs it.
+func (r run) runLocked(
+	unlimited context.Context, prepare preparation, agreed *agreement,
+) (err error) {
+	ctx, cancel := r.limited(unlimited)
+	defer cancel()
+	for _, set := range r.locks {
+		held, locked, refused := r.lock.Acquire(ctx, r.env, r.locksIn, set, r.command)
+		if refused != nil {
+			return r.notBegun(ctx, refused)
 		}
 		defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
 		ctx = locked
 	}
-	if err := r.plan(ctx, t, op); err != nil {
+	t, op := agreed.t, agreed.op
+	if op == nil || len(r.locks) > 0 { // else only the plan is made again
+		if t, op, err = prepare(ctx); err != nil {
+			return r.notBegun(ctx, err)
+		}
+	}
+	if agreed.op == nil {
+		if err := r.refuseManaged(ctx, t, op); err != nil {
+			return r.notBegun(ctx, err)
+		}
+	}
+	held, locked, err := r.lock.Acquire(ctx, r.env, t.Cluster, op.Lock(), r.command)
+	if err != nil {
 		return r.notBegun(ctx, err)
 	}
-	if r.options.DryRun == engine.DryRunNone {
-		again, err := op.Define(ctx)
-		if err == nil && again {
-			err = r.checkAgain(ctx, op)
-		}
-		if err != nil {
+	defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
+	ctx = locked
+	if agreed.op == nil {
+		err = r.plan(ctx, ctx, t, op)
+	} else {
+		err = r.planAgain(ctx, op, agreed)
+	}
+	if err != nil {
+		return r.notBegun(ctx, err)
+	}
+	again, err := op.Define(ctx)
+	if err == nil && again {
+		err = r.checkAgain(ctx, op)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.runPlan(ctx, unlimited, t, op, held); err != nil || r.finish == nil {
+		return err
+	}
+	return r.finish(ctx)
+}
+
+// planAgain makes the plan under the lock, and returns an error unless it is the one that the user
+// has agreed to.
+func (r run) planAgain(ctx context.Context, op sets.Operation, agreed *agreement) error {
+	if err := op.MakePlan(ctx); err != nil {
+		return err
+	}
+	if r.current != nil {
+		if err := r.current(ctx); err != nil {
 			return err
 		}
 	}
+	if len(r.locks) > 0 { // the operation was prepared again
+		if err := r.checkAgain(ctx, op); err != nil {
+			return err
+		}
+	}
+	digest, err := op.Digest()
+	if err == nil && digest != agreed.digest {
+		err = errors.New("the plan would be another one now: the set or the cluster has changed since " +
+			"it was shown; nothing was changed: give the command again")
+	}
+	return err
+}
+
+// runPlan runs a plan that was made, within a context, and what follows if it fails within another
+// that has no limit of time.
+func (r run) runPlan(
+	ctx, unlimited context.Context, t setflags.Target, op sets.Operation, held *lock.Lock,
+) error {
 	if r.restores != nil {
 		r.show.Header.Restores = *r.restores
 	}
@@ -248,8 +374,11 @@ func (r run) notBegun(ctx context.Context, err error) error {
 	return err
 }
 
-// plan makes the plan, checks it, and returns an error unless the user agrees to it.
-func (r *run) plan(ctx context.Context, t setflags.Target, op sets.Operation) error {
+// plan makes the plan, checks it, and returns an error unless the user agrees to it. The answer has
+// no limit of time.
+func (r *run) plan(
+	ctx, unlimited context.Context, t setflags.Target, op sets.Operation,
+) error {
 	if err := op.MakePlan(ctx); err != nil {
 		return err
 	}
@@ -270,7 +399,7 @@ func (r *run) plan(ctx context.Context, t setflags.Target, op sets.Operation) er
 		return err
 	}
 	heldBack := len(op.Plan().HeldBack())
-	if err := r.confirm(ctx, op); err != nil {
+	if err := r.confirm(ctx, unlimited, op); err != nil {
 		return err
 	}
 	if len(op.Plan().HeldBack()) < heldBack { // the user has allowed more
@@ -358,23 +487,26 @@ func (o heardOperation) Run(
 }
 
 // confirm returns an error unless the plan is the saved one, or the user agrees to it.
-func (r run) confirm(ctx context.Context, op sets.Operation) error {
+func (r run) confirm(ctx, unlimited context.Context, op sets.Operation) error {
 	switch {
 	case r.saved != nil:
 		return op.Check(ctx, r.saved)
 	case r.options.DryRun != engine.DryRunNone:
 		return nil
 	case r.review != nil, !r.yes && r.env.IsInteractive():
-		if err := r.ask(ctx, op); err != nil {
+		if err := r.ask(ctx, unlimited, op); err != nil {
 			return err
 		}
 	}
-	return r.held.confirm(ctx, r.env, op)
+	if !r.mayAsk && r.held.asks(r.env, op) {
+		return errAsks
+	}
+	return r.held.confirm(unlimited, r.env, op)
 }
 
 // ask prints the plan and returns an error unless the user agrees to it. Nothing is asked if
 // nothing would change, without a terminal, and if the user has agreed beforehand.
-func (r run) ask(ctx context.Context, op sets.Operation) error {
+func (r run) ask(ctx, unlimited context.Context, op sets.Operation) error {
 	held, err := r.held.include(ctx, op)
 	if err != nil {
 		return err
@@ -396,7 +528,7 @@ func (r run) ask(ctx context.Context, op sets.Operation) error {
 		q.reviewed, refused = r.review(ctx, outlooks)
 	}
 	if asks && refused == nil {
-		return agreement(r.agrees(ctx, q))
+		return answered(r.agrees(unlimited, q))
 	}
 	if err := r.printPlan(ctx, q); err != nil {
 		return err
@@ -407,8 +539,8 @@ func (r run) ask(ctx context.Context, op sets.Operation) error {
 	return refused
 }
 
-// agreement returns the error of a question whose answer is not yes.
-func agreement(ok bool, err error) error {
+// answered returns the error of a question whose answer is not yes.
+func answered(ok bool, err error) error {
 	if err == nil && !ok {
 		err = errors.New("cancelled: nothing was changed")
 	}
