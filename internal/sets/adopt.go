@@ -107,11 +107,19 @@ func (a *Adoption) begins(ctx context.Context) (err error) {
 		return err
 	}
 	own, err := a.own(ctx)
-	if err == nil && own.ID != "" {
-		err = fmt.Errorf("%s exists already, and its next apply would delete what the folder does not "+
-			"describe: give the new app another name", a.To.Title())
+	if err == nil {
+		err = a.checkNew(own.ID != "")
 	}
 	return err
+}
+
+// checkNew returns an error if an app has a record and its adoption has not begun.
+func (a *Adoption) checkNew(recorded bool) error {
+	if !recorded || a.undo != nil || !a.isApp() {
+		return nil
+	}
+	return fmt.Errorf("%s exists already, and its next apply would delete what the folder does not "+
+		"describe: give the new app another name", a.To.Title())
 }
 
 // isApp reports whether an app adopts the objects.

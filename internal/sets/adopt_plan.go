@@ -33,6 +33,9 @@ func (o *adoptOperation) MakePlan(ctx context.Context) error {
 	if err := o.Operation.MakePlan(ctx); err != nil {
 		return err
 	}
+	if err := o.adoption.checkNew(o.Recorded()); err != nil {
+		return err
+	}
 	return o.reduce(ctx)
 }
 

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,6 +59,9 @@ type undoStore struct {
 	cluster         Cluster
 	kind            string // of the adopting set
 	namespace, name string
+	// stored is the first Secret as this store has read or written it last; nil for none. What others
+	// have written since is not overwritten.
+	stored *unstructured.Unstructured
 }
 
 // The type, the labels, the annotation and the key of these Secrets.
@@ -88,7 +92,7 @@ func newUndoStore(c Cluster, app bool, namespace, name string) *undoStore {
 	if app {
 		kind = KindApp
 	}
-	return &undoStore{c, kind, namespace, name}
+	return &undoStore{cluster: c, kind: kind, namespace: namespace, name: name}
 }
 
 // title returns what messages call the adopting set.
@@ -139,8 +143,11 @@ func (s *undoStore) partsOf(first *unstructured.Unstructured) (refs []object.Ref
 // load returns what is stored, nil if nothing is.
 func (s *undoStore) load(ctx context.Context) (*undoInfo, error) {
 	first, err := s.read(ctx, s.first())
-	if err != nil || first == nil {
+	if err != nil {
 		return nil, err
+	}
+	if s.stored = first; first == nil {
+		return nil, nil
 	}
 	refs, _ := s.partsOf(first)
 	var packed []byte
@@ -241,14 +248,10 @@ func (s *undoStore) save(ctx context.Context, undo *undoInfo) error {
 	for packed.Len() > 0 {
 		parts = append(parts, bytes.Clone(packed.Next(maxUndoPart)))
 	}
-	first, err := s.read(ctx, s.first())
-	if err != nil {
-		return err
-	}
 	var former []object.Ref
 	generation := 0
-	if first != nil {
-		former, generation = s.partsOf(first)
+	if s.stored != nil {
+		former, generation = s.partsOf(s.stored)
 		generation++
 	}
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -260,38 +263,76 @@ func (s *undoStore) save(ctx context.Context, undo *undoInfo) error {
 			obj.SetLabels(map[string]string{undoLabel: digest(undo.Request)})
 		}
 		obj.Object["data"] = map[string]any{undoKey: base64.StdEncoding.EncodeToString(parts[i])}
-		if err := s.write(ctx, obj); err != nil {
+		before := s.stored
+		if i > 0 { // an interrupted save may have left it
+			if before, err = s.read(ctx, object.RefOf(obj)); err != nil {
+				return err
+			}
+		}
+		stored, err := s.write(ctx, obj, before)
+		if err != nil {
 			return err
+		}
+		if i == 0 {
+			s.stored = stored
 		}
 	}
 	return s.deleteAll(ctx, former)
 }
 
-// write writes a Secret.
-func (s *undoStore) write(ctx context.Context, obj *unstructured.Unstructured) error {
+// write writes a Secret that was another one before, or nil, and returns the stored one.
+func (s *undoStore) write(
+	ctx context.Context, obj, before *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
 	obj.Object["type"] = undoType
-	live, err := s.read(ctx, object.RefOf(obj))
-	if err != nil {
-		return err
-	}
 	w := cluster.Write{Object: obj, Method: cluster.Create, Manager: HistoryManager}
-	if live != nil {
+	if before != nil {
 		w.Method = cluster.Replace
-		obj.SetResourceVersion(live.GetResourceVersion())
-		obj.SetUID(live.GetUID())
+		obj.SetResourceVersion(before.GetResourceVersion())
+		obj.SetUID(before.GetUID())
 	}
-	_, err = s.cluster.Write(ctx, w)
+	stored, err := s.cluster.Write(ctx, w)
+	return stored, s.meanwhile(err)
+}
+
+// meanwhile returns the error of a write with that another run has written since, if that is so.
+func (s *undoStore) meanwhile(err error) error {
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return fmt.Errorf("another run has adopted into %s, or undone that, meanwhile: %w", s.title(), err)
+	}
 	return err
 }
 
-// setState stores how far the adoption is.
+// checkCurrent returns an error if another run has written what is stored since it was loaded.
+func (s *undoStore) checkCurrent(ctx context.Context) error {
+	first, err := s.read(ctx, s.first())
+	if err != nil {
+		return err
+	}
+	if first == nil || s.stored == nil || first.GetUID() != s.stored.GetUID() ||
+		first.GetResourceVersion() != s.stored.GetResourceVersion() {
+		return fmt.Errorf("another run has adopted into %s, or undone that, meanwhile; nothing was "+
+			"changed: give the command again", s.title())
+	}
+	return nil
+}
+
+// setState stores how far the adoption that was loaded or saved is.
 func (s *undoStore) setState(ctx context.Context, state string) error {
+	if s.stored == nil {
+		return fmt.Errorf("%s has stored no adoption", s.title())
+	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, undoState, state)
-	_, err := s.cluster.Write(ctx, cluster.Write{
+	stored, err := s.cluster.Write(ctx, cluster.Write{
 		Object: namedObject(s.first(), "v1"), Method: cluster.Patch,
 		PatchType: types.MergePatchType, Patch: []byte(patch), Manager: HistoryManager,
+		UID: s.stored.GetUID(), Version: s.stored.GetResourceVersion(),
 	})
-	return err
+	if err != nil {
+		return s.meanwhile(err)
+	}
+	s.stored = stored
+	return nil
 }
 
 // delete deletes what is stored, the first Secret last.

@@ -65,6 +65,10 @@ func (a *Adopted) Locks() []lock.Set {
 	return locks
 }
 
+// CheckCurrent returns an error if another run has changed the adoption since it was opened. It is
+// called under the locks.
+func (a *Adopted) CheckCurrent(ctx context.Context) error { return a.store.checkCurrent(ctx) }
+
 // Undo restores the record of the other tool first, then the marks of the objects, and deletes the
 // record of the set. It returns the objects that are not the adopted ones any more: they are left
 // alone.

@@ -65,6 +65,9 @@ func (f *adoptFlags) end(
 func (f *adoptFlags) endLocked(
 	ctx context.Context, env *cli.Env, set sets.Set, adopted *sets.Adopted,
 ) error {
+	if err := adopted.CheckCurrent(ctx); err != nil {
+		return err
+	}
 	if f.finish {
 		if err := adopted.Finish(ctx); err != nil {
 			return err
