@@ -298,7 +298,8 @@ func (s *undoStore) write(
 // meanwhile returns the error of a write with that another run has written since, if that is so.
 func (s *undoStore) meanwhile(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return fmt.Errorf("another run has adopted into %s, or undone that, meanwhile: %w", s.title(), err)
+		return fmt.Errorf("another run has adopted into %s, or undone that, meanwhile: %w", s.title(),
+			err)
 	}
 	return err
 }
