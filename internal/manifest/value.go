@@ -139,7 +139,7 @@ func (d *document) scalar(n *yaml.Node) any {
 		return d.convertNumber(n, value)
 	default:
 		d.unknownTag(n)
-		return nil
+		return n.Value // the only problem of the value
 	}
 }
 

@@ -1,6 +1,10 @@
 package cmd
 
 import (
+	"errors"
+	"fmt"
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
@@ -20,7 +24,7 @@ failures.`,
 		Command: env.Name() + " live", Arguments: cobra.ArbitraryArgs, Object: "data",
 	}
 	cmd.AddCommand(withLiveErrors([]*cobra.Command{
-		commands.NewInit(env, kube, init),
+		withDirectoryErrors(commands.NewInit(env, kube, init)),
 		newApply(env, kube, "live", liveTable),
 		newStatus(env, kube, "live"),
 		newDestroy(env, kube, "live"),
@@ -42,6 +46,30 @@ func newAlpha(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	addIgnoredFlags(cmd)
 	alpha.AddCommand(cmd)
 	return alpha
+}
+
+// directoryError reports an argument of init that is no folder.
+type directoryError struct{ argument string }
+
+func (e *directoryError) Error() string {
+	return fmt.Sprintf("invalid directory argument: %s", e.argument)
+}
+
+// withDirectoryErrors makes init name an argument that is no folder as kpt live init does.
+func withDirectoryErrors(cmd *cobra.Command) *cobra.Command {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		if flag := (*commands.FileNameError)(nil); err == nil || errors.As(err, &flag) {
+			return err
+		}
+		dir := cli.Folder(args)
+		if info, missing := os.Stat(dir); missing != nil || !info.IsDir() {
+			return &directoryError{dir}
+		}
+		return err
+	}
+	return cmd
 }
 
 // withLiveErrors makes commands print their errors as kpt live does.

@@ -68,6 +68,9 @@ func liveErrorOf(err error) *liveErrorText {
 	if none := (*packages.NoInventoryError)(nil); errors.As(err, &none) {
 		own.text = "no ResourceGroup object was provided within the stream or package"
 	}
+	if directory := (*directoryError)(nil); errors.As(err, &directory) {
+		own.form, own.text = asLine, "Error: "+directory.Error()
+	}
 	if unknown := (*packages.UnknownKindsError)(nil); errors.As(err, &unknown) {
 		own.form, own.text = asMessage, liveUnknown(unknown)
 	}

@@ -50,7 +50,7 @@ func (f *DestroyFlags) Add(cmd *cobra.Command) {
 // Check returns an error for invalid flags; output is the choice of the output format.
 func (f *DestroyFlags) Check(output ...*cli.Choice) error {
 	err := cli.CheckChoices(append(append([]*cli.Choice{
-		&f.Propagation, &f.Adoption, &f.StatusPolicy}, output...), &f.Ordering)...)
+		&f.Adoption, &f.StatusPolicy, &f.Propagation}, output...), &f.Ordering)...)
 	if err != nil {
 		return err
 	}
