@@ -33,13 +33,20 @@ func (c *Cluster) Serve(gk schema.GroupKind, namespaced bool) {
 	}
 }
 
-// Kind returns a kind of Cluster.Kinds.
+// Kind returns a kind of Cluster.Kinds. One that is missing is unknown, with the cause if
+// Cluster.Broken has its group.
 func (c *Cluster) Kind(_ context.Context, gk schema.GroupKind) (cluster.Kind, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kind, ok := c.Kinds[gk]
 	if !ok {
-		return cluster.Kind{}, &cluster.UnknownKindError{GroupKind: gk}
+		unknown := &cluster.UnknownKindError{GroupKind: gk}
+		for gv, err := range c.Broken {
+			if gv.Group == gk.Group {
+				unknown.Cause = err
+			}
+		}
+		return cluster.Kind{}, unknown
 	}
 	return kind, nil
 }
@@ -79,7 +86,8 @@ func (c *Cluster) LearnKind(_ context.Context, crd *unstructured.Unstructured) e
 	return nil
 }
 
-// Select returns the objects that match a selection, sorted by kind and name.
+// Select returns the objects that match a selection, sorted by kind and name. A kind whose list
+// fails is an error, or missed if the selection ignores its versions.
 func (c *Cluster) Select(
 	ctx context.Context, s cluster.Selection,
 ) ([]*unstructured.Unstructured, error) {
@@ -95,6 +103,13 @@ func (c *Cluster) Select(
 			continue
 		}
 		if err := c.ListFails[kind.GroupKind]; err != nil {
+			if c.ignores(s, kind.GroupKind) {
+				missed := cluster.UnlistedKind{GroupKind: kind.GroupKind}
+				if s.Unlisted != nil {
+					s.Unlisted(missed)
+				}
+				continue
+			}
 			resource := c.Kinds[kind.GroupKind].Resource
 			return nil, &cluster.ListError{Resource: resource, Namespaced: kind.Namespaced, Cause: err}
 		}
@@ -110,6 +125,13 @@ func (c *Cluster) Select(
 		}
 	}
 	return found, nil
+}
+
+// ignores reports whether lists of a kind may fail in a selection.
+func (c *Cluster) ignores(s cluster.Selection, gk schema.GroupKind) bool {
+	return s.Ignore != nil && !slices.ContainsFunc(c.Kinds[gk].Served, func(version string) bool {
+		return !s.Ignore(schema.GroupVersion{Group: gk.Group, Version: version})
+	})
 }
 
 // visible returns a function that reports whether a selection sees a namespace, and the part of the
