@@ -165,7 +165,7 @@ func (d *Deletion) readLive(ctx context.Context) error {
 		}
 	}
 	if !d.req.ForgetUnlistable {
-		d.unlistable, err = d.unlistableOf(ctx, d.app, missed)
+		d.unlistable, err = d.unlistableOf(ctx, d.app, d.req.Search, nil, missed)
 	}
 	return err
 }
@@ -243,13 +243,15 @@ func (d *Deletion) execute(
 
 // deleteRecord deletes the record of an app that has no objects left, and reports whether it did.
 // It searches the kinds of the record and of all objects that were found before, whether or not the
-// run waited for them. If the record names no kinds, it searches all that exist now. With
+// run waited for them. If the record names no kinds, it searches all that exist now. A kind that
+// cannot be listed keeps the record. With
 // KeepLeaving the record stays, too, for objects that are being deleted: those that the user does
 // not wait for.
 func (d *Deletion) deleteRecord(ctx context.Context) (deleted bool, err error) {
-	s := d.selection(d.app, d.req.Search, false)
+	s, missed := d.selection(d.app, d.req.Search, false), map[schema.GroupKind]cluster.UnlistedKind{}
+	s.Unlisted = func(m cluster.UnlistedKind) { missed[m.GroupKind] = m }
+	_, found := usedKinds(nil, d.objects)
 	if used := d.app.Meta.UsedGKs; used != nil {
-		_, found := usedKinds(nil, d.objects)
 		s.Kinds = uniqueKinds(append(found, *used...))
 	} else if err := d.Cluster.Rediscover(ctx); err != nil {
 		return false, err
@@ -257,6 +259,15 @@ func (d *Deletion) deleteRecord(ctx context.Context) (deleted bool, err error) {
 	left, err := d.selectObjects(ctx, s)
 	if err != nil {
 		return false, err
+	}
+	if !d.req.ForgetUnlistable {
+		unseen, err := d.unlistableOf(ctx, d.app, d.req.Search, found, missed)
+		if err != nil {
+			return false, err
+		}
+		if unseen.any() {
+			return false, unseen.refuseDelete(d.app)
+		}
 	}
 	var leaving []liveObject
 	if d.req.Run.KeepLeaving {

@@ -8,22 +8,30 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// UnlistableError refuses a deletion: the user may not list all objects of the app, and nothing
-// would find those again.
+// UnlistableError refuses a deletion: not all objects of the app can be listed, and nothing would
+// find those again.
 type UnlistableError struct {
 	Permissions []string // that the user lacks, in words
+	Failures    []string // kinds that nobody can list now, with the cause
 	app         *app.App
 }
 
 // Error returns the text under kapp's grammar.
 func (e *UnlistableError) Error() string {
-	return fmt.Sprintf(
-		"Refusing to delete app '%s' (namespace: %s): Resources of it may be left that nothing "+
-			"would find any more. Missing permissions:\n- %s\n"+
-			"(hint: have somebody with these permissions delete it; a filter, as --filter-kind, "+
-			"deletes some resources and keeps the app; "+
-			"delete --%s deletes what can be seen and the app)",
-		e.app.Name, e.app.Namespace, strings.Join(e.Permissions, "\n- "), ForgetFlag)
+	text := fmt.Sprintf("Refusing to delete app '%s' (namespace: %s): Resources of it may be left that "+
+		"nothing would find any more. ", e.app.Name, e.app.Namespace)
+	var hints []string
+	if len(e.Permissions) > 0 {
+		text += "Missing permissions:\n- " + strings.Join(e.Permissions, "\n- ") + "\n"
+		hints = append(hints, "have somebody with these permissions delete it")
+	}
+	if len(e.Failures) > 0 {
+		text += "Kinds that cannot be listed:\n- " + strings.Join(e.Failures, "\n- ") + "\n"
+		hints = append(hints, "repair what serves these kinds")
+	}
+	return text + fmt.Sprintf("(hint: %s; a filter, as --filter-kind, deletes some resources and keeps "+
+		"the app; delete --%s deletes what can be seen and the app)", strings.Join(hints, "; "),
+		ForgetFlag)
 }
 
 // RecordNameError refuses an object that has the name of the app's record.

@@ -74,8 +74,17 @@ func (d *Deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.live.unlistable, err = d.unlistableOf(ctx, d.app, d.live.missed); err != nil {
+	d.live.unlistable, err = d.unlistableOf(ctx, d.app, SearchOptions{}, nil, d.live.missed)
+	if err != nil {
 		return nil, err
+	}
+	for _, failing := range d.live.unlistable.failing {
+		d.live.missed[failing.GroupKind] = cluster.UnlistedKind{GroupKind: failing.GroupKind,
+			Cause: failing.cause}
+	}
+	if lines := d.live.unlistable.failures(); len(lines) > 0 {
+		d.Printer.Info("Leaving resources of the app that cannot be listed now, if there are any that " +
+			"are not in the files: " + strings.Join(lines, "; "))
 	}
 	if lines := d.live.unlistable.permissions(); len(lines) > 0 {
 		d.Printer.Info(

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/cluster"
 )
 
 // ChangesRequest asks for the recorded changes of an app.
@@ -141,16 +142,16 @@ func (d *Deployment) resolveLostRecord(
 		)
 		return nil
 	}
-	left, err := d.leftovers(ctx)
+	left, unseen, err := d.leftovers(ctx)
 	gone := &LostRecordError{app: d.app, Selector: d.app.Selector()}
-	if err == nil && len(left) == 0 && !d.live.unlistable.any() {
+	if err == nil && len(left) == 0 && !unseen && !d.live.unlistable.any() {
 		return gone
 	}
 	if err != nil {
 		left = append(left, "what could not be looked for: "+err.Error())
 	}
 	if len(left) == 0 {
-		left = []string{"what the user may not list"}
+		left = []string{"what cannot be listed"}
 	}
 	gone.Left, gone.cause = left, lost
 	if !lost.Recreated {
@@ -177,13 +178,15 @@ func (d *Deployment) successor(ctx context.Context) *app.App {
 	return nil
 }
 
-// leftovers returns the names of the app's objects that exist now.
-func (d *Deployment) leftovers(ctx context.Context) ([]string, error) {
+// leftovers returns the names of the app's objects that exist now, and whether there may be more: of
+// a kind that cannot be listed.
+func (d *Deployment) leftovers(ctx context.Context) (left []string, unseen bool, err error) {
 	_, kinds := usedKinds(d.inputs, d.live.objects)
 	s := d.selection(d.app, d.req.Search, false)
 	s.Fallback, s.Ignore, s.Kinds = d.fallback, d.ignorable, uniqueKinds(kinds)
+	s.Unlisted = func(m cluster.UnlistedKind) { unseen = unseen || m.Cause != nil || m.Forbidden }
 	found, err := d.selectObjects(ctx, s)
-	return describeAll(withoutTransient(found)), err
+	return describeAll(withoutTransient(found)), unseen, err
 }
 
 // describeAll returns the names of objects.

@@ -1,8 +1,10 @@
 package apps
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,11 +14,12 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 )
 
-// unlistable is the part of an app that the user may not list, by the kinds and namespaces that the
+// unlistable is the part of an app that cannot be listed, by the kinds and namespaces that the
 // record names.
 type unlistable struct {
 	kinds      []unlistableKind // kinds that the user may list nowhere
 	namespaces []string         // namespaces in which the user may list no kind of the app
+	failing    []failingKind    // kinds that nobody can list now
 }
 
 // unlistableKind is a kind that the user may list nowhere.
@@ -26,25 +29,46 @@ type unlistableKind struct {
 	namespaces []string // those that were tried besides all at once
 }
 
-// unlistableOf returns the part of an app that a search for its objects could not list. A kind
-// that may be listed in some namespaces counts as listable, since its objects need not be in all
-// of them.
+// failingKind is a kind whose lists fail, or whose group the server cannot describe.
+type failingKind struct {
+	schema.GroupKind
+	cause error
+}
+
+// unlistableOf returns the part of an app that a search for its objects could not list: of the kinds
+// of the record and of more, which may be nil. A kind that may be listed in some namespaces counts
+// as listable, since its objects need not be in all of them. A failure that the options ignore does
+// not count.
 func (c *Client) unlistableOf(
-	ctx context.Context, target *app.App, missed map[schema.GroupKind]cluster.UnlistedKind,
+	ctx context.Context, target *app.App, o SearchOptions, more []schema.GroupKind,
+	missed map[schema.GroupKind]cluster.UnlistedKind,
 ) (unlistable, error) {
 	var u unlistable
-	if target.IsLabelled() || target.Meta.UsedGKs == nil || len(missed) == 0 {
+	if target.IsLabelled() {
 		return u, nil
 	}
+	if target.Meta.UsedGKs == nil {
+		return c.failingGroups(ctx, target, o, missed)
+	}
 	var listed []cluster.UnlistedKind // the namespaced kinds that may be listed somewhere
-	for _, gk := range *target.Meta.UsedGKs {
+	kinds := slices.Clone(*target.Meta.UsedGKs)
+	for _, gk := range uniqueKinds(slices.Clone(more)) {
+		if !slices.Contains(kinds, gk) {
+			kinds = append(kinds, gk)
+		}
+	}
+	for _, gk := range kinds {
+		m := missed[gk]
 		kind, err := c.Cluster.Kind(ctx, gk)
 		if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
-			continue // its objects are gone, or the search reported that the group is broken
+			m.Cause = cmp.Or(m.Cause, unknown.Cause) // without a cause its objects are gone
 		} else if err != nil {
 			return u, err
 		}
-		switch m := missed[gk]; {
+		switch {
+		case m.Cause != nil && o.IgnoreFailing:
+		case m.Cause != nil:
+			u.failing = append(u.failing, failingKind{gk, m.Cause})
 		case m.Forbidden:
 			resource := kind.Resource.GroupResource()
 			u.kinds = append(u.kinds, unlistableKind{resource, kind.Namespaced, m.Namespaces})
@@ -64,6 +88,36 @@ func (c *Client) unlistableOf(
 	return u, nil
 }
 
+// failingGroups returns what fails of an app whose record names no kinds: kinds of the groups that it
+// names.
+func (c *Client) failingGroups(
+	ctx context.Context, target *app.App, o SearchOptions,
+	missed map[schema.GroupKind]cluster.UnlistedKind,
+) (u unlistable, err error) {
+	_, broken, err := c.Cluster.ListableKinds(ctx)
+	if err != nil || o.IgnoreFailing {
+		return u, err
+	}
+	groups := map[string]bool{}
+	for _, gv := range target.Meta.UsedGVs {
+		groups[gv.Group] = true
+	}
+	for gv, cause := range broken {
+		if groups[gv.Group] {
+			u.failing = append(u.failing, failingKind{schema.GroupKind{Group: gv.Group}, cause})
+		}
+	}
+	for gk, m := range missed {
+		if m.Cause != nil && groups[gk.Group] {
+			u.failing = append(u.failing, failingKind{gk, m.Cause})
+		}
+	}
+	slices.SortFunc(u.failing, func(a, b failingKind) int {
+		return cmp.Compare(a.String(), b.String())
+	})
+	return u, nil
+}
+
 // within returns those of the recorded namespaces that may hold unlistable objects.
 func (u unlistable) within(recorded []string) []string {
 	return slices.DeleteFunc(slices.Clone(recorded), func(namespace string) bool {
@@ -73,12 +127,26 @@ func (u unlistable) within(recorded []string) []string {
 			}
 			return len(k.namespaces) == 0 || slices.Contains(k.namespaces, namespace)
 		}
-		return !slices.Contains(u.namespaces, namespace) && !slices.ContainsFunc(u.kinds, in)
+		return len(u.failing) == 0 && !slices.Contains(u.namespaces, namespace) &&
+			!slices.ContainsFunc(u.kinds, in)
 	})
 }
 
 // any reports whether there may be unlistable objects.
-func (u unlistable) any() bool { return len(u.kinds)+len(u.namespaces) > 0 }
+func (u unlistable) any() bool { return len(u.kinds)+len(u.namespaces)+len(u.failing) > 0 }
+
+// failures returns the kinds that nobody can list now, one a line, with the cause.
+func (u unlistable) failures() []string {
+	var lines []string
+	for _, kind := range u.failing {
+		name := kind.String()
+		if kind.Kind == "" {
+			name = "the API group " + kind.Group
+		}
+		lines = append(lines, fmt.Sprintf("%s: %v", name, kind.cause))
+	}
+	return lines
+}
 
 // permissions returns the permissions that the user lacks, one a line.
 func (u unlistable) permissions() []string {
@@ -104,5 +172,5 @@ const ForgetFlag = "dangerous-forget-unlisted-resources"
 
 // refuseDelete returns the error for an app whose objects cannot all be listed.
 func (u unlistable) refuseDelete(target *app.App) error {
-	return &UnlistableError{Permissions: u.permissions(), app: target}
+	return &UnlistableError{Permissions: u.permissions(), Failures: u.failures(), app: target}
 }

@@ -33,9 +33,13 @@ func (s *selector) convert(ctx context.Context, found []*unstructured.Unstructur
 		wanted[form][obj.GetUID()] = i
 	}
 	for _, kind := range kinds {
-		again, err := s.kind(ctx, kind)
-		if err != nil {
-			return err
+		again, err := s.reach(ctx, kind)
+		switch {
+		case err == nil || isNotServed(err):
+		case ctx.Err() == nil && s.ignorable(ctx, kind):
+			s.report(ignoring(kind, err))
+		default:
+			return s.listError(kind, err)
 		}
 		for _, obj := range again {
 			if i, ok := wanted[kind][obj.GetUID()]; ok {

@@ -24,6 +24,7 @@ type UnlistedKind struct {
 	schema.GroupKind
 	Namespaces []string // the namespaces in which it could not be listed
 	Forbidden  bool     // it could not be listed anywhere
+	Cause      error    // why its lists fail for everybody; nil if the user lacks a permission
 }
 
 // undeployedKinds have very many objects that nobody deploys. Some copy the labels of the objects
@@ -83,13 +84,13 @@ func DiscoveryError(broken map[schema.GroupVersion]error) error {
 
 // undescribed returns those kinds that are unknown because the server cannot describe their group.
 // They may have objects.
-func (c *Client) undescribed(kinds []schema.GroupKind) []schema.GroupKind {
+func (c *Client) undescribed(kinds []schema.GroupKind) []UnlistedKind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var found []schema.GroupKind
+	var found []UnlistedKind
 	for _, gk := range kinds {
 		if _, known := c.kinds.known[gk]; !known && c.kinds.broken[gk.Group] != nil {
-			found = append(found, gk)
+			found = append(found, UnlistedKind{GroupKind: gk, Cause: c.kinds.broken[gk.Group]})
 		}
 	}
 	return found

@@ -80,8 +80,8 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 		matcher:   matcher,
 		slots:     make(chan struct{}, selectConcurrency),
 	}
-	for _, gk := range c.undescribed(s.Kinds) {
-		call.reportUnlisted(UnlistedKind{GroupKind: gk})
+	for _, missed := range c.undescribed(s.Kinds) {
+		call.reportUnlisted(missed)
 	}
 	found, err := call.all(ctx, kinds)
 	if err != nil {
@@ -174,20 +174,59 @@ func (s *selector) all(
 // kind returns the objects of one kind.
 func (s *selector) kind(ctx context.Context, k selectedKind) ([]*unstructured.Unstructured, error) {
 	found, err := s.reach(ctx, k)
+	if isNotServed(err) {
+		found, err = s.reachOther(ctx, k, err)
+	}
 	switch {
 	case err == nil:
 		return found, nil
 	case ctx.Err() == nil && s.ignorable(ctx, k):
-		s.report(fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err))
-		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind})
+		s.report(ignoring(k, err))
+		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Cause: s.client.explain(err)})
 		return nil, nil
 	default:
-		return nil, &ListError{
-			Resource:   k.resource,
-			Namespaced: k.namespaced,
-			Cause:      s.client.explain(err),
-		}
+		return nil, s.listError(k, err)
 	}
+}
+
+// ignoring returns the notice about a kind whose list may fail.
+func ignoring(k selectedKind, err error) string {
+	return fmt.Sprintf("Ignoring group version: %#v: %s", k.resource, err)
+}
+
+// listError returns the error of a list of a kind.
+func (s *selector) listError(k selectedKind, err error) error {
+	return &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
+}
+
+// reachOther lists a kind that the server does not serve in the version that it was said to have,
+// in the version that it has now. It returns none if the kind is gone. A kind that is still there
+// and cannot be listed is reported as unlisted.
+func (s *selector) reachOther(
+	ctx context.Context, k selectedKind, unserved error,
+) ([]*unstructured.Unstructured, error) {
+	if err := s.client.Rediscover(ctx); err != nil {
+		return nil, err
+	}
+	kind, err := s.client.Kind(ctx, k.GroupKind)
+	unknown := (*UnknownKindError)(nil)
+	switch {
+	case asUnknown(err, &unknown) && unknown.Cause == nil || err == nil && len(kind.Served) == 0:
+		return nil, nil
+	case unknown != nil:
+		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Cause: unknown.Cause})
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	k.resource = kind.Resource
+	k.resource.Version = kind.readable(s.Versions[k.GroupKind])
+	found, err := s.reach(ctx, k)
+	if isNotServed(err) {
+		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Cause: unserved})
+		return nil, nil
+	}
+	return found, err
 }
 
 // ignorable reports whether lists of a kind may fail. They may if this holds for every served
@@ -242,7 +281,7 @@ func (s *selector) each(
 	err := group.Wait()
 	denied = slices.DeleteFunc(denied, func(namespace string) bool { return namespace == "" })
 	if all := len(denied) == len(namespaces); all || len(denied) > 0 || s.OnlyFallback {
-		s.reportUnlisted(UnlistedKind{k.GroupKind, denied, all})
+		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Namespaces: denied, Forbidden: all})
 	}
 	return slices.Concat(found...), err
 }
@@ -268,8 +307,7 @@ func (s *selector) reachable(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// list returns the objects of one kind in one namespace, or in all if that is empty. It returns
-// none if the kind is not served.
+// list returns the objects of one kind in one namespace, or in all if that is empty.
 func (s *selector) list(
 	ctx context.Context, k selectedKind, namespace string,
 ) ([]*unstructured.Unstructured, error) {
@@ -287,8 +325,6 @@ func (s *selector) list(
 			continue
 		case err != nil:
 			return nil, err
-		case page == nil:
-			return nil, nil
 		}
 		if options.Continue == "" {
 			version = page.GetResourceVersion()
@@ -320,7 +356,7 @@ func (s *selector) mayBeCached(gk schema.GroupKind) bool {
 	return custom && s.Latest != nil && !slices.Contains(s.Latest, gk)
 }
 
-// page reads one page, waiting for a slot. It returns nil if the kind is not served.
+// page reads one page, waiting for a slot.
 func (s *selector) page(
 	ctx context.Context, k selectedKind, namespace string, options metav1.ListOptions,
 ) (*unstructured.UnstructuredList, error) {
@@ -330,11 +366,7 @@ func (s *selector) page(
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	page, err := getWithRetry(ctx, s.client, func() (*unstructured.UnstructuredList, error) {
+	return getWithRetry(ctx, s.client, func() (*unstructured.UnstructuredList, error) {
 		return s.client.of(k.resource, namespace, s.ManagedFields).List(ctx, options)
 	})
-	if isNotServed(err) {
-		return nil, nil
-	}
-	return page, err
 }

@@ -79,9 +79,7 @@ func (s *appSet) nativeError(err error) error {
 		return fmt.Errorf("%s (%s) would overwrite the record of the app, which has this name; give the "+
 			"app or the object another name", sameName.Ref, sameName.Origin)
 	case errors.As(err, &unlistable):
-		return fmt.Errorf("%s is not destroyed: it may have objects that you may not list, and "+
-			"without its record nothing would find them; have somebody destroy it who may%s", title,
-			itemized(unlistable.Permissions))
+		return unlistableError(title, unlistable)
 	case errors.As(err, &left):
 		return fmt.Errorf("the record of %s is kept: some of its objects exist, although they were "+
 			"deleted or have appeared meanwhile; destroy it again%s", title, itemized(left.Objects))
@@ -98,6 +96,20 @@ func (s *appSet) nativeError(err error) error {
 			"the command again", title)
 	}
 	return err
+}
+
+// unlistableError returns the error for an app that is not destroyed, or whose record stays, since
+// not all of its objects can be listed.
+func unlistableError(title string, u *apps.UnlistableError) error {
+	text := title + " is not destroyed: it may have objects that "
+	if len(u.Failures) == 0 {
+		return fmt.Errorf("%syou may not list, and without its record nothing would find them; have "+
+			"somebody destroy it who may%s", text, itemized(u.Permissions))
+	}
+	return fmt.Errorf("%scannot be listed, and without its record nothing would find them; repair what "+
+		"serves these kinds (kubectl get apiservices and kubectl get crd show it), or delete their "+
+		"definitions with all objects, and destroy it again%s", text,
+		itemized(append(slices.Clone(u.Failures), u.Permissions...)))
 }
 
 // lostRecord returns the error for an app whose record another run has deleted.

@@ -104,7 +104,7 @@ func (c *Cluster) Select(
 		}
 		if err := c.ListFails[kind.GroupKind]; err != nil {
 			if c.ignores(s, kind.GroupKind) {
-				missed := cluster.UnlistedKind{GroupKind: kind.GroupKind}
+				missed := cluster.UnlistedKind{GroupKind: kind.GroupKind, Cause: err}
 				if s.Unlisted != nil {
 					s.Unlisted(missed)
 				}
