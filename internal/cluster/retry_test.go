@@ -79,6 +79,12 @@ func TestRefused(t *testing.T) {
 		{broken, false}, {&ambiguousError{cause: invalid}, false},
 		{apierrors.NewAlreadyExists(pods, "web"), false}, {timeout, false}, {tooMany, false},
 		{internal, false}, {errors.New("anything"), false},
+		{apierrors.NewConflict(pods, "web", errors.New("changed")), false},
+		{&apierrors.StatusError{ErrStatus: metav1.Status{
+			Code: http.StatusConflict, Reason: metav1.StatusReasonConflict,
+			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{
+				{Type: metav1.CauseTypeFieldManagerConflict}}},
+		}}, true},
 	} {
 		if got := Refused(tc.err); got != tc.want {
 			t.Errorf("Refused(%v) = %t, want %t", tc.err, got, tc.want)
