@@ -356,7 +356,8 @@ func BrokenStream(err error) bool {
 func asUnknown(err error, target **UnknownKindError) bool { return errors.As(err, target) }
 
 // Refused reports whether an error of Write is the server's final word that it did not store the
-// object. Any other error leaves open whether the object exists, or says that it does.
+// object. Any other error leaves open whether the object exists, or says that it does. A conflict
+// over fields of other managers is final, too: the object exists, and was not changed.
 func Refused(err error) bool {
 	if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
 		return true
@@ -367,7 +368,9 @@ func Refused(err error) bool {
 	}
 	code := status.Status().Code
 	switch code {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusConflict:
+	case http.StatusConflict:
+		return apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
+	case http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return false
 	default:
 		return code >= 400 && code < 500

@@ -101,6 +101,7 @@ func (r *run) saveOutcome(ctx context.Context, result record.Result) error {
 	p, tracks, store := r.plan, r.tracks, r.engine.Records
 	members := map[object.Ref]record.Member{}
 	var untouched []object.Ref
+	var doubtful []plan.Step
 	order := object.NewSet(p.Recorded...)
 	recorded := object.NewSet(p.Recorded...)
 	for i, step := range p.Steps {
@@ -111,10 +112,16 @@ func (r *run) saveOutcome(ctx context.Context, result record.Result) error {
 		known := recorded.Has(step.Ref) || isMarked(p.Owner, step)
 		if member, ok := memberAfter(step, &tracks[i], known); ok {
 			members[step.Ref] = member
+			if !known && step.Op.Applies() && tracks[i].acted != event.Succeeded {
+				doubtful = append(doubtful, step)
+			}
 			if step.Op.Removes() || !tracks[i].ran {
 				untouched = append(untouched, step.Ref)
 			}
 		}
+	}
+	for _, ref := range r.unowned(ctx, doubtful) {
+		delete(members, ref)
 	}
 	left, appeared := len(members) > 0, r.present(ctx, r.absent())
 	for _, ref := range appeared {
@@ -216,6 +223,29 @@ func (r *run) present(ctx context.Context, refs []object.Ref) []object.Ref {
 		}
 	}
 	return found
+}
+
+// unowned returns those objects of steps, whose writes failed, that exist without the mark of the
+// set. A later run would delete what was never adopted. Objects that cannot be read count as owned.
+func (r *run) unowned(ctx context.Context, steps []plan.Step) []object.Ref {
+	if len(steps) == 0 {
+		return nil
+	}
+	var targets []cluster.Target
+	for _, step := range steps {
+		targets = append(targets, cluster.Target{Ref: step.Ref})
+	}
+	live, err := r.engine.Cluster.Read(ctx, targets)
+	if err != nil {
+		return nil
+	}
+	var refs []object.Ref
+	for _, step := range steps {
+		if obj := live.Objects[step.Ref]; obj != nil && !r.plan.Owner.Owns(obj) {
+			refs = append(refs, step.Ref)
+		}
+	}
+	return refs
 }
 
 // leaving reports whether the run has requested the deletion of a namespace.
