@@ -1,8 +1,14 @@
 package apps
 
 import (
+	"context"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -86,5 +92,47 @@ func TestDefinitionOfOtherRecords(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// listless is a cluster in which a kind cannot be listed.
+type listless struct {
+	Cluster
+	kind schema.GroupKind
+	err  error
+}
+
+func (c *listless) List(
+	ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
+) ([]*unstructured.Unstructured, error) {
+	if gk == c.kind && namespace == "shared" {
+		return nil, c.err
+	}
+	return c.Cluster.List(ctx, gk, namespace, labels)
+}
+
+// A namespace may hold records of others if these cannot be listed, whatever the reason. A kind that
+// does not exist has none.
+func TestNamespaceWithUnlistableRecords(t *testing.T) {
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shared}}"
+	group := packageRecords[0].kind
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errTest)
+	for _, tc := range []struct {
+		kind schema.GroupKind
+		err  error
+		want string
+	}{
+		{group, forbidden, "namespace 'shared' may hold the record of a package"},
+		{configMapKind, forbidden, "namespace 'shared' may hold the record of an app"},
+		{group, &cluster.UnknownKindError{GroupKind: group, Cause: errTest}, "may hold the record"},
+		{group, &cluster.UnknownKindError{GroupKind: group}, ""},
+	} {
+		w := newWorld(t)
+		w.cluster.Serve(namespaceKind, false)
+		w.deploy(configMap("a", "1"), namespace)
+		w.Client.Cluster = &listless{w.cluster, tc.kind, tc.err}
+		w.Records.Cluster = w.Client.Cluster
+		_, err := w.Delete(t.Context(), w.deleteRequest())
+		checkError(t, err, tc.want)
 	}
 }

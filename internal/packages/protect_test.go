@@ -1,6 +1,8 @@
 package packages
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -201,5 +204,37 @@ func TestHeldBack(t *testing.T) {
 		if _, err := run(t, op); err != nil || c.Object(namespace) != nil {
 			t.Errorf("allowed %v, then all: the namespace is left; %v", tc.allow, err)
 		}
+	}
+}
+
+// brokenGroup is a cluster that cannot describe the kind of records.
+type brokenGroup struct{ testCluster }
+
+func (c brokenGroup) List(
+	ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
+) ([]*unstructured.Unstructured, error) {
+	if gk == inventory.ResourceGroupKind.GroupKind() {
+		return nil, &cluster.UnknownKindError{GroupKind: gk, Cause: errors.New("stale")}
+	}
+	return c.testCluster.List(ctx, gk, namespace, labels)
+}
+
+// A namespace stays while the kind of records cannot be described: it may hold some.
+func TestNamespaceWithUndescribedRecords(t *testing.T) {
+	shared := object.Ref{Kind: "Namespace", Name: "shared"}
+	inv := &inventory.Inventory{Ref: object.Ref{Kind: "ConfigMap", Namespace: "n",
+		Name: "inventory"}, ID: groupAt().ID, Labels: groupAt().Labels}
+	c := brokenGroup{newTestCluster()}
+	putRecord(t, c.testCluster, inv, shared)
+	op, err := PrepareDestroy(c, inv, DestroyOptions{Notice: func(string) {}})
+	if err == nil {
+		err = op.MakePlan(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if step := op.Plan().Steps[0]; step.Op != plan.Keep ||
+		!strings.Contains(step.Reason, "it may hold records of others: ") {
+		t.Errorf("%s: %s", step.Op, step.Reason)
 	}
 }
