@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -203,7 +204,7 @@ func (r *run) absent() []object.Ref {
 }
 
 // present returns those of the objects that exist and belong to the set. Objects that cannot be
-// read count as existing.
+// read count as existing, also if their kind cannot be described.
 func (r *run) present(ctx context.Context, refs []object.Ref) []object.Ref {
 	if len(refs) == 0 {
 		return nil
@@ -212,13 +213,14 @@ func (r *run) present(ctx context.Context, refs []object.Ref) []object.Ref {
 	for i, ref := range refs {
 		targets[i] = cluster.Target{Ref: ref}
 	}
-	live, err := r.engine.Cluster.Read(ctx, targets)
+	live, err := r.engine.readFresh(ctx, targets, object.NewSet(refs...))
 	if err != nil {
 		return refs
 	}
 	var found []object.Ref
 	for _, ref := range refs {
-		if obj := live.Objects[ref]; obj != nil && r.plan.Owner.Owns(obj) {
+		if obj := live.Objects[ref]; obj != nil && r.plan.Owner.Owns(obj) ||
+			live.Unserved.Has(ref) && !live.NoKind.Has(ref) {
 			found = append(found, ref)
 		}
 	}
@@ -269,13 +271,15 @@ func (r *run) checkDeleted(ctx context.Context) {
 	if len(targets) == 0 {
 		return
 	}
-	live, err := r.engine.Cluster.Read(ctx, targets)
+	refs := object.NewSet(slices.Collect(maps.Keys(steps))...)
+	live, err := r.engine.readFresh(ctx, targets, refs)
 	if err != nil {
 		return
 	}
 	for ref, t := range steps {
 		obj := live.Objects[ref]
-		t.gone = !live.Unserved.Has(ref) && (obj == nil || obj.GetUID() != t.base.uid)
+		t.gone = live.NoKind.Has(ref) ||
+			!live.Unserved.Has(ref) && (obj == nil || obj.GetUID() != t.base.uid)
 	}
 }
 

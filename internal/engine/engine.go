@@ -39,6 +39,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -73,6 +74,8 @@ type Cluster interface {
 	// before; none if it cannot.
 	Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string
 	Lister
+	// Rediscover reads again which kinds the server has.
+	Rediscover(ctx context.Context) error
 	// Throttled is how often the server has said so far that it is asked too much.
 	Throttled() int64
 }
@@ -172,7 +175,7 @@ func (e *Engine) read(
 			})
 		}
 	}
-	live, err := e.Cluster.Read(ctx, targets)
+	live, err := e.readFresh(ctx, targets, object.NewSet(recorded...))
 	if err != nil {
 		return in, fmt.Errorf("read the cluster: %w", err)
 	}
@@ -191,6 +194,34 @@ func (e *Engine) read(
 	}
 	maps.Copy(in.Live, live.Objects)
 	return in, nil
+}
+
+// readFresh returns the live objects among the targets. If the server seems not to have the kind of
+// one of some objects, which may be forgotten then, it reads the kinds of the server and these
+// objects again: what is known of the kinds may be as old as the connection.
+func (e *Engine) readFresh(
+	ctx context.Context, targets []cluster.Target, some *object.Set,
+) (*cluster.Snapshot, error) {
+	live, err := e.Cluster.Read(ctx, targets)
+	if err != nil {
+		return nil, err
+	}
+	unserved := slices.DeleteFunc(slices.Clone(targets), func(target cluster.Target) bool {
+		return !live.Unserved.Has(target.Ref)
+	})
+	if !slices.ContainsFunc(unserved, func(t cluster.Target) bool { return some.Has(t.Ref) }) {
+		return live, nil
+	}
+	if err := e.Cluster.Rediscover(ctx); err != nil {
+		return nil, err
+	}
+	again, err := e.Cluster.Read(ctx, unserved)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(live.Objects, again.Objects)
+	live.Unserved, live.NoKind, live.Broken = again.Unserved, again.NoKind, again.Broken
+	return live, nil
 }
 
 // targetsOf returns the desired objects that are to be read beside the known ones, which they join.

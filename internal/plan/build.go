@@ -236,8 +236,9 @@ func (b *builder) kindIsGone(ref object.Ref, definitions map[schema.GroupKind]bo
 		return false
 	}
 	return b.in.NoKind.Has(ref) || slices.ContainsFunc(b.in.Recorded, func(other object.Ref) bool {
+		_, group, _ := strings.Cut(other.Name, ".") // after the plural, which has no dot
 		return other.GroupKind() == DefinitionKind && b.in.Live[other] == nil &&
-			strings.HasSuffix(other.Name, "."+ref.Group)
+			!b.in.Unserved.Has(other) && group == ref.Group
 	})
 }
 
