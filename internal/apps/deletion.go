@@ -211,7 +211,8 @@ func (d *Deletion) execute(
 	records.begin = func(ctx context.Context) error {
 		return d.app.Begin(ctx, "delete", namespaces, false)
 	}
-	records.finish = func(ctx context.Context, succeeded bool) error {
+	records.finish = func(ctx context.Context, state *record.State) error {
+		succeeded := state.Result == record.RunSucceeded
 		if succeeded && !d.partial {
 			deleted := false
 			if deleted, after = d.deleteRecord(ctx); deleted {
@@ -253,6 +254,9 @@ func (d *Deletion) deleteRecord(ctx context.Context) (deleted bool, err error) {
 	_, found := usedKinds(nil, d.objects)
 	if used := d.app.Meta.UsedGKs; used != nil {
 		s.Kinds = uniqueKinds(append(found, *used...))
+		if err := d.refreshKinds(ctx, s.Kinds); err != nil {
+			return false, err
+		}
 	} else if err := d.Cluster.Rediscover(ctx); err != nil {
 		return false, err
 	}

@@ -249,7 +249,8 @@ func (d *Deployment) runRecord() (records *runRecord, namespaces *[]string) {
 		d.app.AddKinds(usedKinds(d.inputs, before))
 		return d.app.Begin(ctx, d.describe(), *namespaces, d.req.KeepChanges > 0)
 	}
-	records.finish = func(ctx context.Context, succeeded bool) error {
+	records.finish = func(ctx context.Context, state *record.State) error {
+		succeeded := state.Result == record.RunSucceeded
 		if !records.begun { // nothing was written
 			if succeeded {
 				return d.recordUnchanged(ctx)
@@ -257,7 +258,7 @@ func (d *Deployment) runRecord() (records *runRecord, namespaces *[]string) {
 			return nil
 		}
 		if succeeded {
-			remaining := d.remaining()
+			remaining := d.remaining(state)
 			versions, kinds := usedKinds(d.inputs, remaining)
 			d.app.SetKinds(versions, kinds, slices.Collect(maps.Keys(d.live.missed)))
 			*namespaces = append(namespacesOf(d.inputs, remaining), unlisted...)
@@ -304,11 +305,14 @@ func (d *Deployment) describe() string {
 	return "update: Op: " + op + " / Wait to: " + wait
 }
 
-// remaining returns the objects of the app that still exist after all changes.
-func (d *Deployment) remaining() []liveObject {
+// remaining returns the objects of the app that still exist after all changes, by the state that the
+// run ended with. It has objects whose deletion nothing waited for, while they exist.
+func (d *Deployment) remaining(after *record.State) []liveObject {
+	left := object.NewSet(after.Refs()...)
 	gone := map[types.UID]bool{}
 	for _, c := range d.run.changes {
-		if c.ApplyOp() == change.Delete && c.WaitOp() == change.AwaitDelete {
+		if c.ApplyOp() == change.Delete && c.WaitOp() == change.AwaitDelete &&
+			!left.Has(object.RefOf(c.Existing)) {
 			gone[c.Existing.GetUID()] = true
 		}
 	}

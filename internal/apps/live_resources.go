@@ -70,6 +70,9 @@ func (d *Deployment) readLabelled(ctx context.Context) ([]liveObject, error) {
 	if d.app.IsNew {
 		return nil, nil
 	}
+	if err := d.refreshKinds(ctx, d.app.Kinds()); err != nil {
+		return nil, err
+	}
 	found, err := d.selectObjects(ctx, d.deploySelection())
 	if err != nil {
 		return nil, err

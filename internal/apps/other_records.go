@@ -36,8 +36,8 @@ var packageRecords = []packageRecord{
 
 // checkOtherRecords returns an error if changes delete what holds the record of another app or of a
 // package: a namespace, or the definition of the kind in which packages keep theirs. The objects of
-// such a record would never be found again. Records that the user may not list do not count. It
-// sends requests only if such an object is to be deleted.
+// such a record would never be found again. What cannot be listed may hold one. It sends requests
+// only if such an object is to be deleted.
 func (r *Run) checkOtherRecords(ctx context.Context) error {
 	var problems []string
 	deleted := map[string]bool{} // objects, by description
@@ -59,6 +59,11 @@ func (r *Run) checkOtherRecords(ctx context.Context) error {
 	slices.Sort(namespaces)
 	for _, namespace := range namespaces {
 		others, err := r.otherRecords(ctx, namespace, deleted)
+		if unlisted := (*unlistedRecords)(nil); errors.As(err, &unlisted) {
+			problems = append(problems, fmt.Sprintf("namespace '%s' may hold the record of %v", namespace,
+				unlisted))
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -76,6 +81,11 @@ func (r *Run) checkOtherRecords(ctx context.Context) error {
 		return nil
 	}
 	others, err := r.packagesIn(ctx, packageRecords[0], "", deleted)
+	if unlisted := (*unlistedRecords)(nil); errors.As(err, &unlisted) {
+		return fmt.Errorf("Expected the kind %s not to be deleted with the records of others, but it may "+
+			"hold that of %w (hint: keep the definition with annotation '%s: orphan')",
+			packageRecords[0].kind, unlisted, resource.AnnDeleteStrategy)
+	}
 	if err == nil && len(others) > 0 {
 		err = fmt.Errorf("Expected the kind %s not to be deleted with the records of others, but %s "+
 			"has its record in it (hint: delete these first, or keep the definition with annotation "+
@@ -92,7 +102,10 @@ func (r *Run) otherRecords(
 ) ([]string, error) {
 	var others []string
 	apps, err := r.Records.List(ctx, namespace, nil)
-	if err != nil && !apierrors.IsForbidden(err) {
+	if apierrors.IsForbidden(err) {
+		return nil, &unlistedRecords{"an app", err}
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, other := range apps {
@@ -116,11 +129,13 @@ func (r *Run) packagesIn(
 	ctx context.Context, record packageRecord, namespace string, deleted map[string]bool,
 ) ([]string, error) {
 	found, err := r.Cluster.List(ctx, record.kind, namespace, record.labels)
-	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) ||
-		apierrors.IsForbidden(err) {
+	unknown := (*cluster.UnknownKindError)(nil)
+	switch {
+	case errors.As(err, &unknown) && unknown.Cause == nil:
 		return nil, nil
-	}
-	if err != nil {
+	case unknown != nil, apierrors.IsForbidden(err):
+		return nil, &unlistedRecords{"a package", err}
+	case err != nil:
 		return nil, err
 	}
 	var others []string
@@ -131,5 +146,18 @@ func (r *Run) packagesIn(
 	}
 	return others, nil
 }
+
+// unlistedRecords is the error of records of others that cannot be listed.
+type unlistedRecords struct {
+	of    string // as in: an app
+	cause error
+}
+
+func (e *unlistedRecords) Error() string {
+	return fmt.Sprintf("%s, which cannot be looked for: %v", e.of, e.cause)
+}
+
+// Unwrap returns the cause.
+func (e *unlistedRecords) Unwrap() error { return e.cause }
 
 func sameApp(a, b *app.App) bool { return a.Name == b.Name && a.Namespace == b.Namespace }

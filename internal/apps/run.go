@@ -372,7 +372,7 @@ func isBeforeRun(err error) bool {
 // objects; the objects themselves are found by their label.
 type runRecord struct {
 	begin  func(ctx context.Context) error
-	finish func(ctx context.Context, succeeded bool) error
+	finish func(ctx context.Context, after *record.State) error
 	begun  bool
 	// interrupted records the interrupt of a run that has begun; nil if that is a failure.
 	interrupted func(ctx context.Context) error
@@ -400,9 +400,11 @@ func (r *runRecord) Save(ctx context.Context, state *record.State) error {
 	case state.Result == record.RunInterrupted && r.begun && r.interrupted != nil:
 		return r.interrupted(ctx)
 	default:
-		return r.finish(ctx, state.Result == record.RunSucceeded)
+		return r.finish(ctx, state)
 	}
 }
 
 // Delete records the end of a deletion that left no object: its finish deletes the record.
-func (r *runRecord) Delete(ctx context.Context, _ []object.Ref) error { return r.finish(ctx, true) }
+func (r *runRecord) Delete(ctx context.Context, _ []object.Ref) error {
+	return r.finish(ctx, &record.State{Result: record.RunSucceeded})
+}

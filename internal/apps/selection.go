@@ -41,7 +41,25 @@ func (c *Client) objects(
 	if err := c.awaitDiscovery(ctx, selection.Ignore); err != nil {
 		return nil, err
 	}
+	if err := c.refreshKinds(ctx, target.Kinds()); err != nil {
+		return nil, err
+	}
 	return c.selectObjects(ctx, selection)
+}
+
+// refreshKinds reads again which kinds the server has if one of some kinds is not among them. What
+// is known may be as old as the connection, and a kind that does not exist is not searched.
+func (c *Client) refreshKinds(ctx context.Context, kinds []schema.GroupKind) error {
+	for _, gk := range kinds {
+		_, err := c.Cluster.Kind(ctx, gk)
+		if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
+			return c.Cluster.Rediscover(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // selectObjects returns the objects that match a selection.

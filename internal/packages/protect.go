@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,20 +64,26 @@ func (o *Operation) protect(
 			}
 		}
 		found, err := o.Cluster.List(ctx, r.kind, within, r.labels)
+		why := ""
 		switch unknown := (*cluster.UnknownKindError)(nil); {
-		case errors.As(err, &unknown):
+		case errors.As(err, &unknown) && unknown.Cause == nil:
 			continue
+		case unknown != nil:
+			why = undescribed(err)
 		case apierrors.IsForbidden(err):
-			for name := range namespaces {
-				protected[namespaceRef(name)] = plan.Protection{Reason: fmt.Sprintf(
-					"it may hold records of others: you may not list %s there", r.kind)}
-			}
-			if defines && isGroup {
-				keepDefinition("you may not list them")
-			}
-			continue
+			why = fmt.Sprintf("you may not list %s there", r.kind)
 		case err != nil:
 			return nil, fmt.Errorf("look for the records of others: %w", err)
+		}
+		if why != "" {
+			for name := range namespaces {
+				protected[namespaceRef(name)] = plan.Protection{
+					Reason: "it may hold records of others: " + why}
+			}
+			if defines && isGroup {
+				keepDefinition(cmp.Or(undescribed(err), "you may not list them"))
+			}
+			continue
 		}
 		for _, obj := range found {
 			ref := object.RefOf(obj)
@@ -93,6 +100,14 @@ func (o *Operation) protect(
 		}
 	}
 	return protected, nil
+}
+
+// undescribed returns the error of a kind that the server cannot describe; else an empty text.
+func undescribed(err error) string {
+	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
+		return unknown.Error()
+	}
+	return ""
 }
 
 // definitionRef is the definition of ResourceGroups.

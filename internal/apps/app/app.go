@@ -142,6 +142,14 @@ func (a *App) AddKinds(versions []schema.GroupVersion, kinds []schema.GroupKind)
 	a.used = a.used.union(usedOf(versions, kinds))
 }
 
+// Kinds returns the kinds that the record names; none if it has no list, or if there is no record.
+func (a *App) Kinds() []schema.GroupKind {
+	if a.IsLabelled() || a.Meta.UsedGKs == nil {
+		return nil
+	}
+	return slices.Clone(*a.Meta.UsedGKs)
+}
+
 // SetKinds sets the kinds and versions of the app's objects. Kinds in unseen, of which not all
 // objects could be listed, stay if the record has them or has no list. It sends nothing: Finish
 // writes them.
