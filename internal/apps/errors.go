@@ -18,8 +18,8 @@ type UnlistableError struct {
 
 // Error returns the text under kapp's grammar.
 func (e *UnlistableError) Error() string {
-	text := fmt.Sprintf("Refusing to delete app '%s' (namespace: %s): Resources of it may be left that "+
-		"nothing would find any more. ", e.app.Name, e.app.Namespace)
+	text := fmt.Sprintf("Refusing to delete app '%s' (namespace: %s): Resources of it may be left "+
+		"that nothing would find any more. ", e.app.Name, e.app.Namespace)
 	var hints []string
 	if len(e.Permissions) > 0 {
 		text += "Missing permissions:\n- " + strings.Join(e.Permissions, "\n- ") + "\n"
@@ -29,8 +29,8 @@ func (e *UnlistableError) Error() string {
 		text += "Kinds that cannot be listed:\n- " + strings.Join(e.Failures, "\n- ") + "\n"
 		hints = append(hints, "repair what serves these kinds")
 	}
-	return text + fmt.Sprintf("(hint: %s; a filter, as --filter-kind, deletes some resources and keeps "+
-		"the app; delete --%s deletes what can be seen and the app)", strings.Join(hints, "; "),
+	return text + fmt.Sprintf("(hint: %s; a filter, as --filter-kind, deletes some resources and "+
+		"keeps the app; delete --%s deletes what can be seen and the app)", strings.Join(hints, "; "),
 		ForgetFlag)
 }
 

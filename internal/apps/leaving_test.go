@@ -9,8 +9,8 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 )
 
-// The record names the kind and the namespace of an object whose deletion is not waited for, as long
-// as it exists.
+// The record names the kind and the namespace of an object whose deletion is not waited for, as
+// long as it exists.
 func TestDeployNamesLeaving(t *testing.T) {
 	for finalizers, kept := range map[string]bool{"[example.com/hold]": true, "[]": false} {
 		w := newWorld(t)

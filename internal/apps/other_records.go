@@ -82,8 +82,8 @@ func (r *Run) checkOtherRecords(ctx context.Context) error {
 	}
 	others, err := r.packagesIn(ctx, packageRecords[0], "", deleted)
 	if unlisted := (*unlistedRecords)(nil); errors.As(err, &unlisted) {
-		return fmt.Errorf("Expected the kind %s not to be deleted with the records of others, but it may "+
-			"hold that of %w (hint: keep the definition with annotation '%s: orphan')",
+		return fmt.Errorf("Expected the kind %s not to be deleted with the records of others, but it "+
+			"may hold that of %w (hint: keep the definition with annotation '%s: orphan')",
 			packageRecords[0].kind, unlisted, resource.AnnDeleteStrategy)
 	}
 	if err == nil && len(others) > 0 {

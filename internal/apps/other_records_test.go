@@ -111,8 +111,8 @@ func (c *listless) List(
 	return c.Cluster.List(ctx, gk, namespace, labels)
 }
 
-// A namespace may hold records of others if these cannot be listed, whatever the reason. A kind that
-// does not exist has none.
+// A namespace may hold records of others if these cannot be listed, whatever the reason. A kind
+// that does not exist has none.
 func TestNamespaceWithUnlistableRecords(t *testing.T) {
 	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shared}}"
 	group := packageRecords[0].kind

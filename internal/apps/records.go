@@ -178,8 +178,8 @@ func (d *Deployment) successor(ctx context.Context) *app.App {
 	return nil
 }
 
-// leftovers returns the names of the app's objects that exist now, and whether there may be more: of
-// a kind that cannot be listed.
+// leftovers returns the names of the app's objects that exist now, and whether there may be more:
+// of a kind that cannot be listed.
 func (d *Deployment) leftovers(ctx context.Context) (left []string, unseen bool, err error) {
 	_, kinds := usedKinds(d.inputs, d.live.objects)
 	s := d.selection(d.app, d.req.Search, false)

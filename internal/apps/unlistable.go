@@ -35,10 +35,10 @@ type failingKind struct {
 	cause error
 }
 
-// unlistableOf returns the part of an app that a search for its objects could not list: of the kinds
-// of the record and of more, which may be nil. A kind that may be listed in some namespaces counts
-// as listable, since its objects need not be in all of them. A failure that the options ignore does
-// not count.
+// unlistableOf returns the part of an app that a search for its objects could not list: of the
+// kinds of the record and of more, which may be nil. A kind that may be listed in some namespaces
+// counts as listable, since its objects need not be in all of them. A failure that the options
+// ignore does not count.
 func (c *Client) unlistableOf(
 	ctx context.Context, target *app.App, o SearchOptions, more []schema.GroupKind,
 	missed map[schema.GroupKind]cluster.UnlistedKind,
@@ -88,8 +88,8 @@ func (c *Client) unlistableOf(
 	return u, nil
 }
 
-// failingGroups returns what fails of an app whose record names no kinds: kinds of the groups that it
-// names.
+// failingGroups returns what fails of an app whose record names no kinds: kinds of the groups that
+// it names.
 func (c *Client) failingGroups(
 	ctx context.Context, target *app.App, o SearchOptions,
 	missed map[schema.GroupKind]cluster.UnlistedKind,

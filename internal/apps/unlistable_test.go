@@ -55,7 +55,8 @@ var unseen = map[string]func(*world){
 	},
 	"group that cannot be described": func(w *world) {
 		delete(w.cluster.Kinds, widgetKind)
-		w.cluster.Broken = map[schema.GroupVersion]error{{Group: "example.com", Version: "v2"}: errWebhook}
+		broken := schema.GroupVersion{Group: "example.com", Version: "v2"}
+		w.cluster.Broken = map[schema.GroupVersion]error{broken: errWebhook}
 	},
 }
 

@@ -41,8 +41,8 @@ func TestKindsOfAnOldDiscoveryAreNotForgotten(t *testing.T) {
 	}
 }
 
-// A recorded object that did not exist when the plan was made, and cannot be read when the run ends,
-// keeps the record, unless the server does not have the kind any more.
+// A recorded object that did not exist when the plan was made, and cannot be read when the run
+// ends, keeps the record, unless the server does not have the kind any more.
 func TestUnservedIsNotAbsent(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

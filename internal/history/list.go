@@ -303,9 +303,9 @@ func (s *Store) deleteRevisions(ctx context.Context, l *listing, revisions []Hea
 	return s.deleteWithParts(ctx, l, revisions, func(number string) bool { return gone[number] })
 }
 
-// deleteWithParts deletes heads, and then the parts with some numbers: what an interrupt leaves of a
-// revision is no revision. Which parts a head names does not count, since anybody may have written
-// it; the namespaces that it names are searched.
+// deleteWithParts deletes heads, and then the parts with some numbers: what an interrupt leaves of
+// a revision is no revision. Which parts a head names does not count, since anybody may have
+// written it; the namespaces that it names are searched.
 func (s *Store) deleteWithParts(
 	ctx context.Context, l *listing, heads []Head, belongs func(number string) bool,
 ) error {

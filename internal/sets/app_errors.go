@@ -106,8 +106,8 @@ func unlistableError(title string, u *apps.UnlistableError) error {
 		return fmt.Errorf("%syou may not list, and without its record nothing would find them; have "+
 			"somebody destroy it who may%s", text, itemized(u.Permissions))
 	}
-	return fmt.Errorf("%scannot be listed, and without its record nothing would find them; repair what "+
-		"serves these kinds (kubectl get apiservices and kubectl get crd show it), or delete their "+
+	return fmt.Errorf("%scannot be listed, and without its record nothing would find them; repair "+
+		"what serves these kinds (kubectl get apiservices and kubectl get crd show it), or delete their "+
 		"definitions with all objects, and destroy it again%s", text,
 		itemized(append(slices.Clone(u.Failures), u.Permissions...)))
 }
