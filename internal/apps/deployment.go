@@ -305,8 +305,8 @@ func (d *Deployment) describe() string {
 	return "update: Op: " + op + " / Wait to: " + wait
 }
 
-// remaining returns the objects of the app that still exist after all changes, by the state that the
-// run ended with. It has objects whose deletion nothing waited for, while they exist.
+// remaining returns the objects of the app that still exist after all changes, by the state that
+// the run ended with. It has objects whose deletion nothing waited for, while they exist.
 func (d *Deployment) remaining(after *record.State) []liveObject {
 	left := object.NewSet(after.Refs()...)
 	gone := map[types.UID]bool{}
