@@ -54,6 +54,22 @@ func TestAddress(t *testing.T) {
 		"/a.yml' doc 1: configmap/a (v1) cluster")
 }
 
+// TestRedirects follows no redirect from https to http: what answers there is anybody.
+func TestRedirects(t *testing.T) {
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s was asked for", r.URL)
+	}))
+	defer plain.Close()
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, plain.URL+"/a.yml", http.StatusFound)
+	}))
+	defer secure.Close()
+	_, err := Options{Client: secure.Client()}.Fetch(t.Context(), secure.URL+"/a.yml")
+	if err == nil || !strings.Contains(err.Error(), "it redirects from https to http") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestAddressThatDoesNotAnswer(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	address := server.URL
