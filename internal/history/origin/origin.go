@@ -7,7 +7,6 @@ package origin
 import (
 	"context"
 	"net/url"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -24,34 +23,24 @@ const maxCommand = 2000
 
 // Git returns the commit, branch and remote of the git work tree that a folder is in, and whether
 // files in the folder differ from the commit; nil if it is in none, or there is no program git. In
-// a work tree without a branch, as in pipelines, the variables of the pipeline name it.
+// a work tree without a branch, as in pipelines, the variables of the pipeline name it. No program
+// is started that the configuration of the work tree names.
 func Git(ctx context.Context, folder string, getenv func(string) string) *history.Git {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	status, err := runGit(ctx, folder, "status", "--porcelain=v2", "--branch", "--", ".")
+	t, remove, err := openTree(ctx, folder)
 	if err != nil {
 		return nil
 	}
-	g := &history.Git{}
-	for line := range strings.Lines(status) {
-		line = strings.TrimSpace(line)
-		key, value, _ := strings.Cut(strings.TrimPrefix(line, "# branch."), " ")
-		switch {
-		case !strings.HasPrefix(line, "# "):
-			g.Dirty = true
-		case key == "oid" && value != "(initial)":
-			g.Commit = value
-		case key == "head" && value != "(detached)":
-			g.Branch = value
-		}
+	defer remove()
+	g := &history.Git{Commit: t.commit, Branch: t.branch, Remote: withoutSecrets(t.remote)}
+	if g.Dirty, err = t.isDirty(ctx); err != nil {
+		return nil
 	}
 	for _, variable := range []string{"GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "GIT_BRANCH"} {
 		if g.Branch == "" {
 			g.Branch = getenv(variable)
 		}
-	}
-	if remote, err := runGit(ctx, folder, "config", "--get", "remote.origin.url"); err == nil {
-		g.Remote = withoutSecrets(strings.TrimSpace(remote))
 	}
 	return g
 }
@@ -69,18 +58,22 @@ type LastChange struct {
 func Changed(ctx context.Context, folder string) *LastChange {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	last, err := runGit(ctx, folder, "log", "-1", "--format=%H %ct", "--", ".")
+	t, remove, err := openTree(ctx, folder)
+	if err != nil {
+		return nil
+	}
+	defer remove()
+	last, err := t.run(ctx, "log", "-1", "--format=%H %ct", "--", ".")
 	commit, seconds, found := strings.Cut(strings.TrimSpace(last), " ")
-	status, failed := runGit(ctx, folder, "status", "--porcelain", "--", ".")
+	dirty, failed := t.isDirty(ctx)
 	number, unread := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || failed != nil || unread != nil || !found {
 		return nil
 	}
-	c := &LastChange{Commit: commit, Time: time.Unix(number, 0).UTC(), Dirty: status != ""}
-	if remote, err := runGit(ctx, folder, "config", "--get", "remote.origin.url"); err == nil {
-		c.Remote = webAddress(withoutSecrets(strings.TrimSpace(remote)))
+	return &LastChange{
+		Commit: commit, Time: time.Unix(number, 0).UTC(), Dirty: dirty,
+		Remote: webAddress(withoutSecrets(t.remote)),
 	}
-	return c
 }
 
 // webAddress returns the address of a repository on the web, so that it does not depend on how the
@@ -101,14 +94,6 @@ func webAddress(remote string) string {
 		return ""
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(remote, "/"), ".git")
-}
-
-// runGit returns the output of git in a folder. It runs no program that the repository configures
-// to watch files, and takes no lock of the repository.
-func runGit(ctx context.Context, folder string, args ...string) (string, error) {
-	args = append([]string{"-C", folder, "--no-optional-locks", "-c", "core.fsmonitor=false"}, args...)
-	out, err := exec.CommandContext(ctx, "git", args...).Output()
-	return string(out), err
 }
 
 // hidden stands for a credential.
