@@ -842,6 +842,7 @@ var boundaries = map[string]boundary{
 		level: 2,
 		module: []string{
 			"apps/resource",
+			"artifact",
 			"boundedio",
 			"foreign",
 			"plaintext",

@@ -14,9 +14,6 @@ import (
 	"github.com/muster-deploy/muster/internal/artifact"
 )
 
-// maxRedirects is the number of redirects of one request that are followed.
-const maxRedirects = 10
-
 // httpClient returns the client for archives.
 func (f *Fetcher) httpClient() *http.Client {
 	if f.HTTP != nil {
@@ -24,21 +21,11 @@ func (f *Fetcher) httpClient() *http.Client {
 	}
 	f.web.Do(func() {
 		f.client = &http.Client{
-			Transport: artifact.EndSilent(artifact.NewTransport()), CheckRedirect: sameScheme,
+			Transport:     artifact.EndSilent(artifact.NewTransport()),
+			CheckRedirect: artifact.SameScheme,
 		}
 	})
 	return f.client
-}
-
-// sameScheme returns an error for a redirect to another scheme, and for too many.
-func sameScheme(req *http.Request, via []*http.Request) error {
-	switch {
-	case len(via) >= maxRedirects:
-		return fmt.Errorf("it redirects more than %d times", maxRedirects)
-	case req.URL.Scheme != via[0].URL.Scheme:
-		return fmt.Errorf("it redirects from %s to %s", via[0].URL.Scheme, req.URL.Scheme)
-	}
-	return nil
 }
 
 // download writes an archive into a file. It returns an error unless the archive has the digest.

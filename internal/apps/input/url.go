@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/artifact"
 	"github.com/muster-deploy/muster/internal/boundedio"
 )
 
@@ -37,10 +38,11 @@ func PrintableURL(address string) string {
 // Fetch returns the text of a URL. Files and Stdin of the options do not count.
 func (o Options) Fetch(ctx context.Context, address string) ([]byte, error) {
 	shown := PrintableURL(address)
-	client := o.Client
-	if client == nil {
-		client = http.DefaultClient
+	client := http.Client{}
+	if o.Client != nil {
+		client = *o.Client
 	}
+	client.CheckRedirect = artifact.SameScheme
 	ctx, guard := newIdleGuard(ctx, cmp.Or(o.IdleTimeout, idleTimeout))
 	defer guard.end()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

@@ -40,7 +40,7 @@ func TestAddress(t *testing.T) {
 		"/moved": "HTTP URL 'URL/moved' doc 1: configmap/a (v1) cluster",
 		"/used":  "HTTP URL 'URL/used' doc 1: configmap/a (v1) cluster",
 		"/none":  "Requesting URL 'URL/none': 404 Not Found",
-		"/round": `Requesting URL 'URL/round': Get "/round": stopped after 10 redirects`,
+		"/round": `Requesting URL 'URL/round': Get "/round": it redirects more than 10 times`,
 		"/cut":   "Reading URL 'URL/cut': unexpected EOF",
 		"/page": "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string " +
 			"into Go value of type map[string]interface {} (HTTP URL 'URL/page' doc 1)",
