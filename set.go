@@ -32,6 +32,9 @@ type Source struct {
 	// FilesName is what messages call the folder of Files, as in: oci://registry/shop:stable. Empty
 	// is its path.
 	FilesName string
+	// Root is the folder that bases of kustomizations in Files do not leave. Empty is the git work
+	// tree of a folder; without one the working folder if it holds the folder, else the folder.
+	Root string
 	// Images are the names of images in manifests, with the images that they stand for.
 	Images map[string]string
 	// DefaultNamespace is that of objects that name none; empty is Namespace.
@@ -72,7 +75,7 @@ func (s Source) check() error {
 func (s Source) request() sets.Request {
 	r := sets.Request{
 		Files: s.Files, Namespace: s.Namespace, Enforced: true, DefaultNamespace: s.DefaultNamespace,
-		Notice: s.Notice, Now: time.Now, NoScripts: s.NoScripts,
+		Notice: s.Notice, Now: time.Now, NoScripts: s.NoScripts, Root: s.Root,
 	}
 	for _, file := range s.Rules {
 		r.RuleFiles = append(r.RuleFiles, packages.RuleFile(file))
@@ -87,7 +90,7 @@ func (s Source) request() sets.Request {
 	}
 	if s.FilesName != "" && len(s.Files) == 1 {
 		r.Artifacts = map[string]files.Artifact{
-			s.Files[0]: {Reference: s.FilesName, Name: s.FilesName, Images: s.Images},
+			s.Files[0]: {Reference: s.FilesName, Name: s.FilesName, Images: s.Images, Root: s.Root},
 		}
 	}
 	return r

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 )
 
 // MaxBytes limits the size of one file or stream.
@@ -16,6 +18,8 @@ const MaxBytes = 256 << 20
 var (
 	errTooLarge = fmt.Errorf("it holds more than %d bytes, the limit of one file", MaxBytes)
 	errDangling = errors.New("it is a symbolic link that leads nowhere")
+	errLeaves   = errors.New("it is a symbolic link that leads out of its folder, and such links " +
+		"are not followed")
 )
 
 // ReadFile returns the content of a regular file. It follows symbolic links. It returns an error
@@ -35,6 +39,53 @@ func ReadIfExists(path string) (text []byte, exists bool, err error) {
 		return nil, false, nil
 	}
 	return nil, true, &fs.PathError{Op: "read", Path: path, Err: errDangling}
+}
+
+// ReadIn reads a file of a folder as ReadIfExists does. The folder may be a symbolic link. A link
+// in it that leads out of it, and any absolute one, is an error.
+func ReadIn(dir, name string) (text []byte, exists bool, err error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, true, err
+	}
+	defer root.Close()
+	at := filepath.Join(dir, filepath.FromSlash(name))
+	info, err := root.Lstat(filepath.FromSlash(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
+	text, err = ReadFS(root.FS(), name)
+	failure := (*fs.PathError)(nil)
+	switch {
+	case err == nil:
+		return text, true, nil
+	case isLink && errors.Is(err, fs.ErrNotExist):
+		err = errDangling
+	case errors.As(err, &failure):
+		err = failure.Err
+		if _, escapes := root.Stat(filepath.FromSlash(name)); isLink && isEscape(escapes) {
+			err = errLeaves
+		}
+	}
+	return nil, true, &fs.PathError{Op: "read", Path: at, Err: err}
+}
+
+// ReadFileIn reads a file of a folder as ReadIn does. A file that does not exist is an error.
+func ReadFileIn(dir, name string) ([]byte, error) {
+	text, exists, err := ReadIn(dir, name)
+	if !exists {
+		err = &fs.PathError{Op: "open", Path: filepath.Join(dir, name), Err: fs.ErrNotExist}
+	}
+	return text, err
+}
+
+// isEscape reports whether an error of a root is no error of the system: it refused a path.
+func isEscape(err error) bool {
+	return err != nil && !errors.As(err, new(syscall.Errno))
 }
 
 // ReadFS reads a file of a file system as ReadFile does.

@@ -31,14 +31,18 @@ func LoadDir(
 	if err := CheckFolder(dir); err != nil {
 		return nil, err
 	}
-	folder := os.DirFS(dir)
-	found := files(folder, skip, o.Warn)
+	root, err := os.OpenRoot(dir) // a file that becomes a link meanwhile leads nowhere else
+	if err != nil {
+		return nil, fmt.Errorf("open package folder: %w", err)
+	}
+	defer root.Close()
+	found := files(os.DirFS(dir), skip, o.Warn)
 	var objects []Object
 	var errs []error
 	for _, f := range found {
 		if f.err == nil {
 			var some []Object
-			some, f.err = load(folder, f.path, o)
+			some, f.err = load(root.FS(), f.path, o)
 			objects = append(objects, some...)
 		}
 		errs = append(errs, f.err)

@@ -102,7 +102,8 @@ func TestLinks(t *testing.T) {
 			"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n-- top/"+name+".link --\n../secret\n")
 		_, failed := Open(t.Context(), Input{Folder: filepath.Join(dir, "top")})
 		_, unread := ReadRules(t.Context(), nil, filepath.Join(dir, "top"))
-		_, bad := PrepareInit(filepath.Join(dir, "top"), InitOptions{File: "resourcegroup.yaml"})
+		_, bad := PrepareInit(t.Context(), filepath.Join(dir, "top"),
+			InitOptions{File: "resourcegroup.yaml"})
 		err := errors.Join(failed, unread, bad)
 		if err == nil || strings.Contains(err.Error(), "private") {
 			t.Errorf("%s: error %v", name, err)

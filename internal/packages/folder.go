@@ -3,6 +3,7 @@ package packages
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,6 +34,7 @@ func (c *contents) addError(err error) { c.problems = errors.Join(c.problems, er
 // source is the folder of a package, with the files that say how to read it.
 type source struct {
 	dir           string
+	root          Root // of the kustomization
 	ignore        ignoreRules
 	kptfile       *inventory.Kptfile
 	kustomization string // file name; empty if all manifests of the folder are the package
@@ -44,14 +46,14 @@ type source struct {
 }
 
 // openFolder returns the source of a folder. It returns an error only if the folder does not exist.
-func openFolder(dir string) (*source, error) {
+func openFolder(dir string, root Root) (*source, error) {
 	if err := manifest.CheckFolder(dir); err != nil {
 		if _, missing := os.Lstat(dir); errors.Is(missing, fs.ErrNotExist) {
 			err = &NoFolderError{Folder: dir, Err: err}
 		}
 		return nil, err
 	}
-	s := &source{dir: dir, unnamed: isAppConfig}
+	s := &source{dir: dir, root: root, unnamed: isAppConfig}
 	var badIgnore, badKptfile error
 	s.ignore, badIgnore = readIgnore(dir)
 	s.kptfile, badKptfile = inventory.ReadKptfile(dir)
@@ -64,12 +66,12 @@ func openFolder(dir string) (*source, error) {
 
 // manifests returns all objects to apply and all that describe an inventory. With an error it
 // returns the objects of the valid files.
-func (s *source) manifests() ([]manifest.Object, error) {
+func (s *source) manifests(ctx context.Context) ([]manifest.Object, error) {
 	if s.kustomization == "" {
 		return s.load()
 	}
 	objects, badTop := s.topInventories()
-	built, err := kustomize.Build(s.dir, s.options(skipLocal))
+	built, err := kustomize.Build(ctx, s.dir, s.root, s.options(skipLocal))
 	for _, obj := range built {
 		if !isInventoryObject(obj.Object) {
 			objects = append(objects, obj)
@@ -119,7 +121,7 @@ func (s *source) topInventories() ([]manifest.Object, error) {
 // mayHoldInventory reports whether a file may describe an inventory. It returns true for a file
 // that cannot be read: the next reader reports the error.
 func (s *source) mayHoldInventory(rel string) bool {
-	text, err := boundedio.ReadFile(filepath.Join(s.dir, rel))
+	text, err := boundedio.ReadFileIn(s.dir, rel)
 	return err != nil ||
 		slices.ContainsFunc(
 			append(inventory.IDKeys[:len(inventory.IDKeys):len(inventory.IDKeys)],
@@ -129,16 +131,16 @@ func (s *source) mayHoldInventory(rel string) bool {
 }
 
 // contents reads the whole folder.
-func (s *source) contents() *contents {
-	objects, err := s.manifests()
+func (s *source) contents(ctx context.Context) *contents {
+	objects, err := s.manifests(ctx)
 	return s.classify(objects, err)
 }
 
 // inventories reads only what may describe the inventory, without warnings.
-func (s *source) inventories() *contents {
+func (s *source) inventories(ctx context.Context) *contents {
 	s.warn = nil
 	if s.kustomization == "" {
-		return s.contents()
+		return s.contents(ctx)
 	}
 	objects, err := s.topInventories()
 	return s.classify(objects, err)
@@ -149,18 +151,22 @@ type Manifests struct {
 	Name    string                        // what errors call a folder; empty for its path
 	Unnamed func(obj map[string]any) bool // objects that need no name; nil: none
 	Warn    func(text string)             // receives warnings; nil ignores them
+	Root    Root                          // confines the bases of a kustomization
 }
 
 // LoadFolder returns the objects of a folder: .krmignore counts, a kustomization at the top is
 // built, and local configuration is left out. The error joins all problems. An inventory is one.
-func (m Manifests) LoadFolder(dir string) ([]manifest.Object, error) {
-	s, err := openFolder(dir)
+func (m Manifests) LoadFolder(ctx context.Context, dir string) ([]manifest.Object, error) {
+	s, err := openFolder(dir, m.Root)
 	if err != nil {
 		return nil, err
 	}
 	s.warn, s.unnamed = m.Warn, m.Unnamed
 	name := cmp.Or(m.Name, dir)
-	found, err := s.manifests()
+	found, err := s.manifests(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	errs := []error{s.problems, err}
 	if section := s.kptfile.Inventory; section != nil && section.Name != "" {
 		errs = append(errs, &StrayInventoryError{inventory.KptfileName, name})
@@ -249,7 +255,7 @@ func (c *contents) add(obj manifest.Object, inSubpackage func() bool) {
 
 // isLocalFile reports whether the object of a file is marked as local configuration.
 func (s *source) isLocalFile(rel string) bool {
-	text, err := boundedio.ReadFile(filepath.Join(s.dir, filepath.FromSlash(rel)))
+	text, err := boundedio.ReadFileIn(s.dir, rel)
 	if err != nil {
 		return false
 	}
@@ -265,9 +271,9 @@ func (s *source) isLocalFile(rel string) bool {
 // subpackages returns the places of the inventories in subfolders that have a Kptfile, in
 // the order of their paths: ResourceGroups, and sections of Kptfiles. It ignores what it cannot
 // read, and links.
-func (s *source) subpackages() []string {
+func (s *source) subpackages(ctx context.Context) []string {
 	s.warn, s.foreign = nil, manifest.KeepForeign
-	found, _ := s.manifests()
+	found, _ := s.manifests(ctx)
 	var places []string
 	for _, obj := range found {
 		if isGroup(obj.Object) && inSubpackage(s.dir, obj.Origin.Path) {
@@ -297,7 +303,7 @@ func (s *source) subpackages() []string {
 
 func inSubpackage(dir, file string) bool {
 	for sub := filepath.Dir(filepath.FromSlash(file)); sub != "."; sub = filepath.Dir(sub) {
-		if _, err := os.Stat(filepath.Join(dir, sub, inventory.KptfileName)); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, sub, inventory.KptfileName)); err == nil {
 			return true
 		}
 	}

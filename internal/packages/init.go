@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha1"
 	_ "embed"
@@ -34,6 +35,7 @@ type InitOptions struct {
 	Cluster string // that the package belongs to; empty for any
 	// ApplySet makes the package an ApplySet too: see inventory.ApplySetKey.
 	ApplySet bool
+	Root     Root // confines the bases of a kustomization
 	Now      func() time.Time
 }
 
@@ -46,16 +48,16 @@ type Initialization struct {
 }
 
 // PrepareInit reads the package in a folder.
-func PrepareInit(dir string, o InitOptions) (*Initialization, error) {
-	source, err := openFolder(dir)
+func PrepareInit(ctx context.Context, dir string, o InitOptions) (*Initialization, error) {
+	source, err := openFolder(dir, o.Root)
 	if err != nil {
 		return nil, err
 	}
 	source.foreign = manifest.KeepForeign // apply refuses them, or warns of them
-	i := &Initialization{options: o, dir: dir, contents: source.contents()}
+	i := &Initialization{options: o, dir: dir, contents: source.contents(ctx)}
 	if i.contents.problems != nil && o.Force && source.onlyInventory(o.File) {
 		source.excluded = o.File
-		if rest := source.contents(); rest.problems == nil {
+		if rest := source.contents(ctx); rest.problems == nil {
 			i.contents, i.replacesBroken = rest, true
 		}
 	}
@@ -134,7 +136,7 @@ var kindLine = regexp.MustCompile(`(?m)^[ "'{-]*kind["']?:[ "']*(\w*)`)
 // onlyInventory reports whether a file, which may be invalid YAML, seems to hold a ResourceGroup
 // and nothing else.
 func (s *source) onlyInventory(file string) bool {
-	text, err := boundedio.ReadFile(filepath.Join(s.dir, file))
+	text, err := boundedio.ReadFileIn(s.dir, filepath.ToSlash(file))
 	kinds := kindLine.FindAllSubmatch(text, -1)
 	return err == nil && len(kinds) == 1 && string(kinds[0][1]) == inventory.ResourceGroupKind.Kind
 }
@@ -142,7 +144,7 @@ func (s *source) onlyInventory(file string) bool {
 // otherObjects returns the objects of a manifest that omit does not match, including local
 // configuration.
 func otherObjects(dir, name string, omit manifest.Omit) ([]manifest.Object, error) {
-	text, err := boundedio.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	text, err := boundedio.ReadFileIn(dir, name)
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory: %w", err)
 	}

@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -45,11 +46,11 @@ func written(t *testing.T, kptfile string) string {
 
 // kptfileInventoryOf returns the inventory in the Kptfile of a package folder, or nil.
 func kptfileInventoryOf(dir string) (*inventory.Inventory, error) {
-	s, err := openFolder(dir)
+	s, err := openFolder(dir, Root{})
 	if err != nil || s.problems != nil {
 		return nil, errors.Join(err, s.problems)
 	}
-	inv, err := s.contents().inventory()
+	inv, err := s.contents(context.Background()).inventory()
 	if none := (*NoInventoryError)(nil); errors.As(err, &none) {
 		return nil, nil
 	}
@@ -132,10 +133,14 @@ func TestKptfileWithoutInventory(t *testing.T) {
 	}
 }
 
-// The Kptfile may be a link, and keeps its mode.
+// The Kptfile may be a link within its folder, and keeps its mode.
 func TestKptfileIsReplacedInPlace(t *testing.T) {
-	dir, target := t.TempDir(), filepath.Join(written(t, aKptfile), "Kptfile")
-	if err := os.Symlink(target, filepath.Join(dir, "Kptfile")); err != nil {
+	dir := written(t, aKptfile)
+	target := filepath.Join(dir, "real")
+	if err := os.Rename(filepath.Join(dir, "Kptfile"), target); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", filepath.Join(dir, "Kptfile")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(target, 0o640); err != nil {
@@ -148,7 +153,7 @@ func TestKptfileIsReplacedInPlace(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode = %v, %v", info.Mode(), err)
 	}
-	if link, err := os.Readlink(filepath.Join(dir, "Kptfile")); err != nil || link != target {
+	if link, err := os.Readlink(filepath.Join(dir, "Kptfile")); err != nil || link != "real" {
 		t.Errorf("the link leads to %q, %v", link, err)
 	}
 	if inv, err := kptfileInventoryOf(dir); inv != nil || err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -32,7 +31,7 @@ type pattern struct {
 
 // readIgnore reads the file of a folder. Without one nothing is ignored.
 func readIgnore(dir string) (ignoreRules, error) {
-	text, _, err := boundedio.ReadIfExists(filepath.Join(dir, ignoreName))
+	text, _, err := boundedio.ReadIn(dir, ignoreName)
 	if err != nil {
 		return ignoreRules{}, fmt.Errorf("read %s: %w", ignoreName, err)
 	}

@@ -35,8 +35,10 @@ type MigrateOptions struct {
 }
 
 // PrepareMigration reads the package in a folder.
-func PrepareMigration(dir string, o MigrateOptions) (*Migration, error) {
-	d, err := toMigrate(dir)
+func PrepareMigration(
+	ctx context.Context, dir string, o MigrateOptions,
+) (*Migration, error) {
+	d, err := toMigrate(ctx, dir, o.Root)
 	return &Migration{options: o, dir: dir, described: d}, err
 }
 
@@ -270,13 +272,15 @@ func addMembers(
 }
 
 // toMigrate returns the inventories that the package in a folder describes.
-func toMigrate(dir string) (descriptions, error) {
-	s, err := openFolder(dir)
+func toMigrate(
+	ctx context.Context, dir string, root Root,
+) (descriptions, error) {
+	s, err := openFolder(dir, root)
 	if err != nil {
 		return descriptions{}, err
 	}
 	s.foreign = manifest.KeepForeign
-	c := s.contents()
+	c := s.contents(ctx)
 	switch err := c.check(); {
 	case err != nil:
 		return c.descriptions, err

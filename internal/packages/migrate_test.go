@@ -22,7 +22,7 @@ func migrated(t *testing.T, c *enginetest.Cluster, dir string, name string) erro
 		InitOptions: InitOptions{Name: name, File: "resourcegroup.yaml", Now: time.Now},
 		Out:         io.Discard,
 	}
-	m, err := PrepareMigration(dir, o)
+	m, err := PrepareMigration(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}

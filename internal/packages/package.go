@@ -20,6 +20,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 )
 
@@ -30,6 +31,9 @@ type Package struct {
 	warn      func(string)
 }
 
+// Root is a folder that the bases of a kustomization do not leave.
+type Root = kustomize.Root
+
 // Input names a package: a folder, or a stream if the folder is Stdin.
 type Input struct {
 	Folder string
@@ -38,6 +42,9 @@ type Input struct {
 	// AsKpt reads the package as kpt live does: objects that are meant for other tools are warnings
 	// rather than errors, and the inventory may be in any subfolder.
 	AsKpt bool
+	// Root confines the bases of a kustomization. Empty is the git work tree of the folder, else the
+	// working folder or the folder itself.
+	Root Root
 	// Inventory is that of the package, whatever the folder describes; nil for what it describes.
 	Inventory *inventory.Inventory
 
@@ -104,7 +111,7 @@ func OpenInventory(ctx context.Context, in Input) (*inventory.Inventory, error) 
 
 // readContents reads the stream, or the folder with the given function.
 func readContents(
-	ctx context.Context, in Input, read func(*source) *contents,
+	ctx context.Context, in Input, read func(*source, context.Context) *contents,
 ) (*contents, error) {
 	if in.Folder == Stdin {
 		return readStream(ctx, in)
@@ -113,15 +120,19 @@ func readContents(
 	if err != nil {
 		return nil, err
 	}
-	s, err := openFolder(dir)
+	s, err := openFolder(dir, in.Root)
 	if err != nil {
 		return nil, err
 	}
 	s.warn, s.foreign = in.warn, in.foreign()
-	c := read(s)
+	c := read(s, ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	c.name = fmt.Sprintf("package %q", in.Folder)
 	if !in.AsKpt {
-		c.folder, c.subpackages = in.Folder, s.subpackages
+		c.folder = in.Folder
+		c.subpackages = func() []string { return s.subpackages(ctx) }
 	}
 	return c, nil
 }

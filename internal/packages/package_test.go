@@ -32,7 +32,7 @@ func TestLoad(t *testing.T) {
 			said := &bytes.Buffer{}
 			input := func() Input {
 				return Input{
-					Folder: arg, AsKpt: asKpt,
+					Folder: arg, AsKpt: asKpt, Root: Root{Dir: dir},
 					Stream: strings.NewReader(files["stdin"]),
 					Notice: func(text string) { said.WriteString(text + "\n") },
 				}

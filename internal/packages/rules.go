@@ -79,7 +79,7 @@ func ReadRuleFiles(
 			continue
 		}
 		file := filepath.Join(dir, RulesName)
-		if text, exists, err := boundedio.ReadIfExists(file); exists {
+		if text, exists, err := boundedio.ReadIn(dir, RulesName); exists {
 			add(file, text, err)
 		}
 	}

@@ -39,5 +39,7 @@ func openArtifact(ctx context.Context, r Request, inv *inventory.Inventory) (Set
 
 // fileOptions returns how paths of the request are read that are no package.
 func (r Request) fileOptions(paths ...string) files.Options {
-	return files.Options{Paths: paths, Artifacts: r.Artifacts, Stdin: r.Stream, Warn: r.warn}
+	return files.Options{
+		Paths: paths, Artifacts: r.Artifacts, Root: r.Root, Stdin: r.Stream, Warn: r.warn,
+	}
 }

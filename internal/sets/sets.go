@@ -48,6 +48,7 @@ type Request struct {
 	Stream io.Reader // the standard input
 	// Artifacts are those whose files are in folders of Files.
 	Artifacts map[string]files.Artifact
+	Root      string // that bases of kustomizations do not leave; empty as for packages.Input
 
 	Namespace string // of the flag or the context
 	Enforced  bool   // a flag gave the namespace
@@ -225,7 +226,17 @@ func (r Request) folder() string {
 
 // input returns the package that the request names.
 func (r Request) input() packages.Input {
-	return packages.Input{Folder: r.folder(), Stream: r.Stream, Notice: r.Notice}
+	return packages.Input{
+		Folder: r.folder(), Stream: r.Stream, Notice: r.Notice, Root: r.rootOf(r.folder()),
+	}
+}
+
+// rootOf returns the folder that bases of kustomizations in a folder do not leave.
+func (r Request) rootOf(folder string) packages.Root {
+	if fetched, ok := r.Artifacts[folder]; ok {
+		return fetched.Bounds()
+	}
+	return packages.Root{Dir: r.Root}
 }
 
 // scope returns how objects get their namespaces. For an app, and for a package that is named by

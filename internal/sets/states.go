@@ -183,7 +183,9 @@ func (s *States) packageSet(ctx context.Context) (*packageSet, error) {
 func (s *States) readPackage(ctx context.Context, path string) ([]manifest.Object, error) {
 	_, fetched := s.Request.Artifacts[path]
 	if info, err := os.Stat(path); err == nil && info.IsDir() && !fetched {
-		p, err := packages.Open(ctx, packages.Input{Folder: path, Notice: s.Request.Notice})
+		p, err := packages.Open(ctx, packages.Input{
+			Folder: path, Notice: s.Request.Notice, Root: s.Request.rootOf(path),
+		})
 		if none := (*packages.NoInventoryError)(nil); !errors.As(err, &none) {
 			if err != nil {
 				return nil, err

@@ -374,7 +374,7 @@ func (j *job) open(
 	out.Revision = fetched.Revision
 	j.opens(fetched.Revision)
 	j.source.Files, j.source.FilesName = []string{fetched.Folder}, fetched.Name
-	j.source.Images, j.source.Rules = fetched.Images, rules
+	j.source.Root, j.source.Images, j.source.Rules = fetched.Root, fetched.Images, rules
 	opened, err := j.reopen(ctx, as)
 	if err != nil {
 		fetched.Release()

@@ -182,6 +182,6 @@ func (s *folders) fetched(d *folder, sub, revision, name string) (*Fetched, erro
 			strings.TrimRight(strings.TrimSuffix(name, sub), "/"))
 	}
 	return &Fetched{
-		Folder: dir, Revision: revision, Name: name, Images: d.images, Release: release,
+		Folder: dir, Root: d.path(), Revision: revision, Name: name, Images: d.images, Release: release,
 	}, nil
 }

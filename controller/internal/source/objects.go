@@ -53,7 +53,7 @@ func (o *files) fetch(ctx context.Context) (*Fetched, error) {
 		return nil, fmt.Errorf("write the files of %s: %w", o.holder.name(), err)
 	}
 	return &Fetched{
-		Folder: d.path(), Revision: digestOf(t), Name: o.holder.name(),
+		Folder: d.path(), Root: d.path(), Revision: digestOf(t), Name: o.holder.name(),
 		Release: sync.OnceFunc(func() { _ = os.RemoveAll(d.root) }),
 	}, nil
 }

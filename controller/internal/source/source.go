@@ -33,6 +33,7 @@ const (
 // Fetched is the manifests of a Set.
 type Fetched struct {
 	Folder   string // with the files; nothing may be written there. It stays until Release.
+	Root     string // the folder with all files of the source, which nothing leaves
 	Revision string // of the source: TAG@DIGEST, DIGEST, or what an artifact calls it
 	Name     string // what messages call it, as in: oci://registry.example.com/shop:stable
 	// Images are the names of images in the files, with the images that they stand for; nil unless

@@ -93,14 +93,16 @@ func (o Options) Sources(file string) ([]Source, error) {
 		read := func(ctx context.Context) ([]byte, error) { return boundedio.ReadNamed(ctx, file) }
 		return []Source{{"file '" + file + "'", read, o.Warn, o.Foreign}}, nil
 	}
-	paths, err := listManifests(file)
+	names, err := listManifests(file)
 	if err != nil {
 		return nil, fmt.Errorf("Listing files '%s': %w", file, err)
 	}
-	sources := make([]Source, len(paths))
-	for i, path := range paths {
-		read := func(context.Context) ([]byte, error) { return boundedio.ReadFile(path) }
-		sources[i] = Source{"file '" + path + "'", read, o.Warn, o.Foreign}
+	sources := make([]Source, len(names))
+	for i, name := range names {
+		read := func(context.Context) ([]byte, error) {
+			return boundedio.ReadFileIn(file, filepath.ToSlash(name))
+		}
+		sources[i] = Source{"file '" + filepath.Join(file, name) + "'", read, o.Warn, o.Foreign}
 	}
 	return sources, nil
 }
@@ -139,7 +141,7 @@ func (o Options) stdin(ctx context.Context) ([]byte, error) {
 	return text, nil
 }
 
-// listManifests returns the paths of the manifests in a folder, which may be a symbolic link.
+// listManifests returns the paths in a folder, which may be a symbolic link, of its manifests.
 func listManifests(folder string) ([]string, error) {
 	var paths []string
 	visit := func(rel string, d fs.DirEntry, err error) error {
@@ -147,7 +149,7 @@ func listManifests(folder string) ([]string, error) {
 			return err
 		}
 		if slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(rel)) {
-			paths = append(paths, filepath.Join(folder, rel))
+			paths = append(paths, filepath.FromSlash(rel))
 		}
 		return nil
 	}

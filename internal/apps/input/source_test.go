@@ -103,6 +103,8 @@ func TestLinks(t *testing.T) {
 		os.Symlink("a.yml", "self/a.yml"),
 		os.Symlink("../real", "odd/link"), os.Symlink("../real", "odd/link.yml"),
 		os.Symlink("../real/sub/a.yml", "round/a.yml"),
+		os.MkdirAll("inner", 0o755), os.WriteFile("inner/a.txt", []byte(configMap), 0o644),
+		os.Symlink("a.txt", "inner/a.yml"),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -110,10 +112,13 @@ func TestLinks(t *testing.T) {
 	}
 	expect(t, Options{}, "link", "file '"+filepath.Join("link", "sub", "a.yml")+
 		"' doc 1: configmap/a (v1) cluster")
-	expect(t, Options{}, "round", "file 'round/a.yml' doc 1: configmap/a (v1) cluster")
-	expect(t, Options{}, "self", "open self/a.yml: too many levels of symbolic links")
+	const leaves = "it is a symbolic link that leads out of its folder, and such links are not followed"
+	expect(t, Options{}, "inner", "file 'inner/a.yml' doc 1: configmap/a (v1) cluster")
+	expect(t, Options{}, "round", "read round/a.yml: "+leaves)
+	expect(t, Options{}, "round/a.yml", "file 'round/a.yml' doc 1: configmap/a (v1) cluster")
+	expect(t, Options{}, "self", "read self/a.yml: too many levels of symbolic links")
 	expect(t, Options{}, "folder.yml", "")
-	expect(t, Options{}, "odd", "read odd/link.yml: is a directory")
+	expect(t, Options{}, "odd", "read odd/link.yml: "+leaves)
 	expect(t, Options{}, "real/sub/a.yml/b", "stat real/sub/a.yml/b: not a directory")
 	expect(t, Options{}, "", "stat : no such file or directory")
 }

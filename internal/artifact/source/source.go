@@ -94,6 +94,7 @@ func (f *Flags) check() error {
 type Artifact struct {
 	Reference artifact.Reference // with the digest
 	Folder    string             // with the files; nothing may be written there
+	Root      string             // the folder with all files of the artifact
 	Files     artifact.Tree      // that are in the folder
 	Images    artifact.Images    // of an imgpkg bundle; else nil
 }
@@ -185,7 +186,7 @@ func (f *Flags) fetch(
 	if r.Folder != "" && !tree.HasFolder(r.Folder) {
 		return nil, fmt.Errorf("%s: there is no folder %q in the artifact", r.Named(), r.Folder)
 	}
-	a.Folder = filepath.Join(dir, filepath.FromSlash(r.Folder))
+	a.Root, a.Folder = dir, filepath.Join(dir, filepath.FromSlash(r.Folder))
 	return a, nil
 }
 

@@ -111,7 +111,9 @@ func TestNoPrograms(t *testing.T) {
 			config("core", "sshCommand = PROGRAM\npager = PROGRAM\neditor = PROGRAM\nhooksPath = hooks\n"+
 				"alternateRefsCommand = PROGRAM\naskPass = PROGRAM")(dir)
 			config("alias", "status = !PROGRAM\nlog = !PROGRAM\nrev-parse = !PROGRAM")(dir)
-			for _, hook := range []string{"post-index-change", "fsmonitor-watchman", "reference-transaction"} {
+			for _, hook := range []string{
+				"post-index-change", "fsmonitor-watchman", "reference-transaction",
+			} {
 				write(filepath.Join(dir, "hooks", hook), "#!/bin/sh\n"+program+"\n")
 				write(filepath.Join(dir, ".git/hooks", hook), "#!/bin/sh\n"+program+"\n")
 			}
@@ -137,7 +139,8 @@ func TestNoPrograms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			write(file, string(old)+"\n[filter \"x\"]\nclean = "+program+"\n[core]\nfsmonitor = "+program+"\n")
+			write(file, string(old)+"\n[filter \"x\"]\nclean = "+program+"\n[core]\nfsmonitor = "+
+				program+"\n")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

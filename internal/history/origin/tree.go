@@ -98,7 +98,8 @@ func (t *workTree) fill(gitDir, commonDir, settings string) error {
 		"refs/none": "",
 	} {
 		path := filepath.Join(t.dir, filepath.FromSlash(name))
-		errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
+		errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(text), 0o600))
 	}
 	shared, err := filepath.Glob(filepath.Join(gitDir, "sharedindex.*"))
 	errs = append(errs, err, copyFile(gitDir, t.dir, "index"))
@@ -152,8 +153,8 @@ func (t *workTree) run(ctx context.Context, args ...string) (string, error) {
 // objects, and takes no lock of the repository.
 func runGit(ctx context.Context, args ...string) (string, error) {
 	args = append([]string{
-		"--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
-		"-c", "log.showSignature=false",
+		"--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false",
+		"-c", "core.hooksPath=" + os.DevNull, "-c", "log.showSignature=false",
 	}, args...)
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0")

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,33 +23,32 @@ const original = "original"
 // Its paths are absolute, and symbolic links are resolved before the path is compared with the
 // folder. A kustomization file has the content that was checked, or does not exist.
 type disk struct {
-	filesys.FileSystem // nil: the build uses no other methods
+	filesys.FileSystem              // nil: the build uses no other methods
+	ended              func() error // the cause why the context of the build ended
 	root               *os.Root
 	real               string            // the path of the folder, without links
+	name               string            // what messages call the folder
 	checked            map[string][]byte // content by path relative to the folder
+	reads, bytes       int               // of the build so far
 }
 
-// openDisk returns the file system of a folder.
-func openDisk(folder string) (*disk, error) {
-	real, err := filepath.Abs(folder)
-	if err == nil {
-		real, err = filepath.EvalSymlinks(real)
-	}
+// openDisk returns the file system of a root that FindRoot has returned, for one build.
+func openDisk(ctx context.Context, in Root) (*disk, error) {
+	root, err := os.OpenRoot(in.Dir)
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(real)
-	if err != nil {
-		return nil, err
-	}
-	return &disk{root: root, real: real, checked: map[string][]byte{}}, nil
+	return &disk{
+		ended: func() error { return context.Cause(ctx) }, root: root, real: in.Dir, name: in.remedy(),
+		checked: map[string][]byte{},
+	}, nil
 }
 
 // outsideError reports a path that leads out of the folder of the file system.
-type outsideError struct{ path, root string }
+type outsideError struct{ root string }
 
 func (e *outsideError) Error() string {
-	return fmt.Sprintf("%s lies outside of %s, and nothing outside is read", e.path, e.root)
+	return "it lies outside of " + e.root
 }
 
 // maxLinks limits the symbolic links of one path.
@@ -57,7 +57,10 @@ const maxLinks = 40
 // resolve returns a path relative to the folder, without symbolic links, and the information on its
 // file. It looks at nothing outside.
 func (d *disk) resolve(path string) (string, fs.FileInfo, error) {
-	outside := &outsideError{path, d.real}
+	outside := &outsideError{d.name}
+	if err := d.ended(); err != nil {
+		return "", nil, err
+	}
 	rest, local := d.relative(path)
 	if !local {
 		return "", nil, outside
@@ -146,6 +149,8 @@ func (d *disk) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
 		return "", "", err
 	case info.IsDir():
 		return filesys.ConfirmedDir(real), "", nil
+	case IsFile(filepath.Base(real)): // a link with another name
+		return filesys.ConfirmedDir(real), original, nil
 	}
 	return filesys.ConfirmedDir(filepath.Dir(real)), filepath.Base(real), nil
 }
@@ -172,7 +177,7 @@ func (d *disk) original(path string) (string, bool) {
 // ReadFile returns the content of a regular file.
 func (d *disk) ReadFile(path string) ([]byte, error) {
 	if file, isOriginal := d.original(path); isOriginal {
-		return d.read(file)
+		return d.count(d.read(file))
 	}
 	rel, is := d.kustomization(path)
 	if !is {
@@ -182,13 +187,33 @@ func (d *disk) ReadFile(path string) ([]byte, error) {
 		}
 	}
 	if text, exists := d.checked[rel]; exists {
-		return text, nil
+		return d.count(text, nil)
 	}
 	if IsFile(filepath.Base(rel)) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
-	return d.read(rel)
+	return d.count(d.read(rel))
 }
+
+// The limits of what a build reads. A file counts for each time: few small bases that name each
+// other twice would be read without end.
+const (
+	maxReads     = 200_000
+	maxReadBytes = boundedio.MaxBytes
+)
+
+// count counts what the build has read.
+func (d *disk) count(text []byte, err error) ([]byte, error) {
+	d.reads++
+	d.bytes += len(text)
+	if err == nil && (d.reads > maxReads || d.bytes > maxReadBytes) {
+		return nil, errTooMuch
+	}
+	return text, err
+}
+
+var errTooMuch = fmt.Errorf("the build reads more than %d files, or %d MiB of them: "+
+	"its bases name others too often", maxReads, maxReadBytes>>20)
 
 // read returns the content of a regular file on disk by its path relative to the folder. It reads
 // neither pipes and devices nor files whose aliases stand for too much: the library expands them.

@@ -294,7 +294,7 @@ func TestHostile(t *testing.T) {
 			p := newProbe(t)
 			dir := filepath.Join(filepath.Dir(p.outside), "package")
 			writeTree(t, dir, p.expand(archive))
-			objects, err := Build(dir, manifest.Options{})
+			objects, err := Build(t.Context(), dir, Root{}, manifest.Options{})
 			if err == nil {
 				t.Errorf("it has %d objects, want an error", len(objects))
 			}

@@ -5,13 +5,15 @@
 package kustomize
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -47,41 +49,73 @@ func IsFile(name string) bool {
 
 // Build builds a folder that has a kustomization file, in the order of its resources. The origin of
 // an object is its document in the output. Build first reports all references that are not
-// supported.
-func Build(dir string, o manifest.Options) ([]manifest.Object, error) {
+// supported. It ends soon after the context does.
+func Build(
+	ctx context.Context, dir string, root Root, o manifest.Options,
+) ([]manifest.Object, error) {
 	name := File(dir)
-	real, err := filepath.Abs(dir)
+	real, err := realPath(dir)
 	if err == nil {
-		real, err = filepath.EvalSymlinks(real)
+		root, err = FindRoot(dir, root)
 	}
 	if err != nil {
 		return nil, err
 	}
-	disk, err := openDisk(filepath.VolumeName(real) + string(filepath.Separator))
+	disk, err := openDisk(ctx, root)
 	if err != nil {
 		return nil, err
 	}
-	defer disk.root.Close()
 	t := newTree(disk, real)
 	t.readFolder(real, false)
-	if err := t.join(); err != nil {
-		return nil, err
+	if err := errors.Join(context.Cause(ctx), t.join()); err != nil {
+		disk.root.Close()
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	text, err := run(disk, real)
+	text, err := wait(ctx, func() ([]byte, error) {
+		defer disk.root.Close()
+		return run(ctx, disk, real, t.hasSchema)
+	})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("build %s: %s", name, errorText(dir, err))
+		return nil, fmt.Errorf("build %s: %s", name, errorText(real, root.Dir, err))
 	}
 	return manifest.Parse(text, name+Built, o)
 }
 
-// building keeps builds apart: the library keeps the schema of a kustomization in variables.
-var building sync.Mutex
+// wait returns the result of a build, or the cause why the context ended. A build that the end of
+// the context does not reach goes to its end in the background.
+func wait(ctx context.Context, build func() ([]byte, error)) ([]byte, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := build()
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
 
 // run builds a folder whose kustomizations were checked. A panic of the library is an error.
-func run(disk filesys.FileSystem, dir string) (text []byte, err error) {
-	building.Lock()
-	defer building.Unlock()
-	defer openapi.ResetOpenAPI()
+func run(
+	ctx context.Context, disk filesys.FileSystem, dir string, hasSchema bool,
+) (text []byte, err error) {
+	release, err := schemas.acquire(ctx, hasSchema)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if hasSchema {
+		defer openapi.ResetOpenAPI()
+	}
 	defer func() {
 		if problem := recover(); problem != nil {
 			err = fmt.Errorf("the library of kustomize does not take it: %v", problem)
@@ -95,13 +129,13 @@ func run(disk filesys.FileSystem, dir string) (text []byte, err error) {
 }
 
 // errorText returns the text of an error in one line, with paths relative to the package.
-func errorText(dir string, err error) string {
+func errorText(dir, root string, err error) string {
 	text := plaintext.HideYAML(err).Error()
-	for _, path := range []func(string) (string, error){filepath.Abs, filepath.EvalSymlinks} {
-		if root, err := path(dir); err == nil && filepath.IsAbs(root) {
-			text = strings.ReplaceAll(text, root+string(filepath.Separator), "")
-			text = strings.ReplaceAll(text, root, ".")
-		}
+	separator := string(filepath.Separator)
+	text = strings.ReplaceAll(text, dir+separator, "")
+	text = strings.ReplaceAll(text, dir, ".")
+	if up, err := filepath.Rel(dir, root); err == nil && up != "." && root != separator {
+		text = strings.ReplaceAll(text, root+separator, filepath.ToSlash(up)+"/")
 	}
 	text = strings.Join(strings.Fields(text), " ")
 	text = madeLocal.ReplaceAllString(text, "$1")

@@ -27,7 +27,7 @@ func TestBuild(t *testing.T) {
 			}
 		}
 		var b strings.Builder
-		objects, err := Build(filepath.Join(dir, "pkg"), manifest.Options{})
+		objects, err := Build(t.Context(), filepath.Join(dir, "pkg"), Root{Dir: dir}, manifest.Options{})
 		if err != nil {
 			for line := range strings.Lines(err.Error() + "\n") {
 				b.WriteString("error: " + line)
@@ -70,7 +70,7 @@ func TestCircle(t *testing.T) {
 	if err := os.Symlink(".", filepath.Join(dir, "again")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Build(dir, manifest.Options{})
+	_, err := Build(t.Context(), dir, Root{}, manifest.Options{})
 	if err == nil || !strings.Contains(err.Error(), "cycle") {
 		t.Errorf("Build = %v", err)
 	}

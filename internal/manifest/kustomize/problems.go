@@ -16,15 +16,18 @@ type problems struct {
 	dir     string // paths in problems are relative to it
 	errs    []error
 	known   map[string]bool
-	omitted int
+	omitted int // problems, and entries that were not looked at since there were enough problems
 }
+
+// full reports whether no more problems are kept.
+func (p *problems) full() bool { return len(p.errs) == maxProblems }
 
 // add adds a problem of a file, unless it is known.
 func (p *problems) add(path, format string, args ...any) {
 	if rel, err := filepath.Rel(p.dir, path); err == nil {
 		path = filepath.ToSlash(rel)
 	}
-	if len(p.errs) == maxProblems {
+	if p.full() {
 		p.omitted++
 		return
 	}
@@ -42,7 +45,8 @@ func (p *problems) add(path, format string, args ...any) {
 // join returns all problems, a line each.
 func (p *problems) join() error {
 	if p.omitted > 0 {
-		return errors.Join(append(p.errs, fmt.Errorf("and %d more problems", p.omitted))...)
+		more := fmt.Errorf("and up to %d more problems", p.omitted)
+		return errors.Join(append(p.errs, more)...)
 	}
 	return errors.Join(p.errs...)
 }

@@ -2,11 +2,13 @@ package kustomize
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -27,6 +29,7 @@ type tree struct {
 	disk      *disk
 	resources *resmap.Factory
 	seen      map[visit]bool
+	hasSchema bool // a kustomization has a schema of its own
 	problems
 }
 
@@ -96,11 +99,14 @@ func (t *tree) findFile(folder string) (path, found string) {
 		case errors.Is(err, fs.ErrNotExist):
 			t.add(file, "it is a symbolic link that leads nowhere")
 			return "", ""
+		case errors.As(err, new(*outsideError)):
+			t.add(file, "it is a symbolic link that leads out of %s", t.disk.name)
+			return "", ""
 		case err != nil:
 			t.add(file, "%s", causeOf(err))
 			return "", ""
 		case !within(filepath.Join(t.disk.real, at), folder):
-			t.add(file, "it is a link to a file that is not in or below its folder")
+			t.add(file, "it is a symbolic link to a file that is not in or below its folder")
 			return "", ""
 		case path != "":
 			t.add(path, "the folder has %s too; keep one of them", name)
@@ -109,12 +115,6 @@ func (t *tree) findFile(folder string) (path, found string) {
 		path, found = file, at
 	}
 	return path, found
-}
-
-// within reports whether a path is in or below a folder. Both are absolute.
-func within(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // write keeps the content that the library reads instead of a file.
@@ -134,34 +134,48 @@ func (t *tree) write(path, rel string, k *types.Kustomization) {
 	t.disk.checked[rel] = text
 }
 
+// separator matches what begins a document after the first one.
+var separator = regexp.MustCompile(`(?m)^(---|\.\.\.)`)
+
 // decode returns a kustomization as the library reads it. It is one document, whose keys are known
 // and different.
 func decode(text []byte) (*types.Kustomization, error) {
-	documents := kyaml.NewDecoder(bytes.NewReader(text))
-	for number := 1; ; number++ {
-		var node kyaml.Node
-		if err := documents.Decode(&node); err == io.EOF {
-			break
-		} else if err != nil {
-			return nil, syntaxError(err)
-		}
-		if number > 1 && (len(node.Content) == 0 || node.Content[0].ShortTag() != "!!null") {
-			return nil, errors.New("it has several documents, and a kustomization is one; " +
-				"put the others into files")
+	if separator.Match(text) {
+		if err := checkDocuments(text); err != nil {
+			return nil, err
 		}
 	}
-	j, err := yaml.YAMLToJSONStrict(text)
+	text, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		return nil, syntaxError(err)
 	}
-	var k types.Kustomization
-	if err := checkKeys(j, reflect.TypeFor[types.Kustomization]()); err != nil {
+	if err := checkKeys(text, reflect.TypeFor[types.Kustomization]()); err != nil {
 		return nil, err
 	}
-	if err := k.Unmarshal(text); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text)) // as the library does
+	decoder.DisallowUnknownFields()
+	k := &types.Kustomization{}
+	if err := decoder.Decode(k); err != nil {
 		return nil, syntaxError(err)
 	}
-	return &k, nil
+	return k, nil
+}
+
+// checkDocuments returns an error for a second document.
+func checkDocuments(text []byte) error {
+	documents := kyaml.NewDecoder(bytes.NewReader(text))
+	for number := 1; ; number++ {
+		var node kyaml.Node
+		switch err := documents.Decode(&node); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return syntaxError(err)
+		case number > 1 && (len(node.Content) == 0 || node.Content[0].ShortTag() != "!!null"):
+			return errors.New("it has several documents, and a kustomization is one; " +
+				"put the others into files")
+		}
+	}
 }
 
 // syntaxError returns an error of a library in one line, without what only its developers know.
@@ -221,6 +235,7 @@ func (f *file) readFields(k *types.Kustomization, plugins bool) {
 	}
 	f.readPaths("crds", k.Crds)
 	f.readPaths("configurations", k.Configurations)
+	f.hasSchema = f.hasSchema || len(k.OpenAPI) > 0
 	for _, key := range sortedKeys(k.OpenAPI) {
 		value := k.OpenAPI[key]
 		f.readPath("openapi", &value)
@@ -243,6 +258,10 @@ func (f *file) readFields(k *types.Kustomization, plugins bool) {
 // readEntries reads entries that name files or folders.
 func (f *file) readEntries(field string, entries []string, plugins bool) {
 	for i, entry := range entries {
+		if f.full() {
+			f.omitted += len(entries) - i
+			return
+		}
 		if isRemote(entry) {
 			f.addRemote(field, entry)
 			continue
@@ -251,13 +270,14 @@ func (f *file) readEntries(field string, entries []string, plugins bool) {
 		switch {
 		case info == nil:
 		case info.IsDir():
+			entries[i] = local(entry)
 			f.readFolder(path, plugins)
 		default:
+			entries[i] = localFile(entry)
 			if plugins {
 				f.readPluginFile(field, entry, path)
 			}
 		}
-		entries[i] = f.localFile(entry, info)
 	}
 }
 
@@ -293,11 +313,10 @@ func (f *file) readSources(s *types.KvPairSources) {
 			f.addRemote("files", entry)
 			continue
 		}
-		if file := f.localFile(path, nil); key == "" && filepath.Base(file) == original {
-			s.FileSources[i] = filepath.Base(path) + "=" + file
-		} else {
-			s.FileSources[i] = key + file
+		if key == "" && IsFile(filepath.Base(path)) {
+			key = filepath.Base(path) + "="
 		}
+		s.FileSources[i] = key + localFile(path)
 	}
 	f.readPaths("envs", s.EnvSources)
 	f.readPath("env", &s.EnvSource)
@@ -327,25 +346,17 @@ func (f *file) readPath(field string, entry *string) {
 	case isRemote(*entry):
 		f.addRemote(field, *entry)
 	case *entry != "":
-		*entry = f.localFile(*entry, nil)
+		*entry = localFile(*entry)
 	}
 }
 
-// localFile returns a path as the library reads it: that of a kustomization file, which is no
-// kustomization in this place, leads to what is on disk.
-func (f *file) localFile(entry string, info fs.FileInfo) string {
-	path := local(entry)
-	if info != nil && info.IsDir() || path == "" {
-		return path
+// localFile returns the path of a file as the library reads it: that of a kustomization file, which
+// is none in this place, leads to its content on disk.
+func localFile(path string) string {
+	if IsFile(filepath.Base(path)) {
+		return local(path) + "/" + original
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(f.folder, path)
-	}
-	if rel, info, err := f.disk.resolve(path); err == nil && !info.IsDir() &&
-		IsFile(filepath.Base(rel)) {
-		return local(entry) + "/" + original
-	}
-	return local(entry)
+	return local(path)
 }
 
 func (f *file) addRemote(field, entry string) {

@@ -27,7 +27,8 @@ func TestPipes(t *testing.T) {
 		if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Build(dir, manifest.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := Build(t.Context(), dir, Root{}, manifest.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

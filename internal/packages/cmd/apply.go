@@ -16,6 +16,7 @@ import (
 type applyFlags struct {
 	commands.ApplyFlags
 	dryRun bool
+	root   string
 	output cli.Choice
 }
 
@@ -43,6 +44,7 @@ until they are ready; objects that the package deployed earlier and no longer ha
 		},
 	}
 	f.Add(cmd)
+	commands.AddRoot(cmd.Flags(), &f.root)
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false,
 		"Only print what would be done; with --server-side, the server validates it")
 	f.output.AddTo(cmd, "output", "Output format")
@@ -92,7 +94,7 @@ func runApply(
 func (f applyFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
 ) (*packages.Package, *packages.Operation, error) {
-	p, err := packages.Open(ctx, commands.Input(env, dir))
+	p, err := packages.Open(ctx, commands.Input(env, dir, f.root))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -48,7 +48,7 @@ func runDestroy(
 	if err := f.Check(&f.output); err != nil {
 		return err
 	}
-	inv, err := packages.OpenInventory(ctx, commands.Input(env, dir))
+	inv, err := packages.OpenInventory(ctx, commands.Input(env, dir, ""))
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/view"
 )
 
@@ -49,6 +50,7 @@ func newPlan(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	flags.StringVar(&f.FieldManager, "field-manager", packages.DefaultManager,
 		"Name of the manager used to track field ownership")
 	flags.StringVar(&output, "output", output, "Output format. One of: (text, krm)")
+	commands.AddRoot(flags, &f.root)
 	f.Adoption.AddTo(cmd, "inventory-policy", "Which existing objects may be adopted")
 	return cmd
 }

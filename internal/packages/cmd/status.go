@@ -92,7 +92,7 @@ func (f statusFlags) targets(
 		m, err := packages.RemoteMembers(ctx, client, namespace, f.Records, env.Notice)
 		return m, client, err
 	}
-	inv, err := packages.OpenInventory(ctx, commands.Input(env, dir))
+	inv, err := packages.OpenInventory(ctx, commands.Input(env, dir, ""))
 	if err != nil {
 		return nil, nil, err
 	}

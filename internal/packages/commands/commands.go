@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-deploy/muster/internal/cli"
@@ -159,9 +160,19 @@ func (f *ApplyFlags) RunOptions(mode engine.DryRun, causes bool) engine.Options 
 	}
 }
 
-// Input returns the package that an argument of kpt live names.
-func Input(env *cli.Env, arg string) packages.Input {
-	return packages.Input{Folder: arg, Stream: env.In, Notice: env.Notice, AsKpt: true}
+// AddRoot adds the flag for the folder that confines the bases of kustomizations.
+func AddRoot(flags *pflag.FlagSet, root *string) {
+	flags.StringVar(root, "root", "", "Folder that bases of kustomizations may not leave (default: "+
+		"the git work tree of the package; without one the working folder if it holds the package, "+
+		"else the package)")
+}
+
+// Input returns the package that an argument of kpt live names, whose kustomization does not leave
+// a root.
+func Input(env *cli.Env, arg, root string) packages.Input {
+	return packages.Input{
+		Folder: arg, Stream: env.In, Notice: env.Notice, AsKpt: true, Root: packages.Root{Dir: root},
+	}
 }
 
 // Adoptions returns the choice of --inventory-policy. The functions below return the choices that

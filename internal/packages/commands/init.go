@@ -23,6 +23,7 @@ type initFlags struct {
 	quiet       bool
 	cluster     string // as the user typed it
 	applySet    bool
+	root        string
 }
 
 // InitForm is what differs between the native command and that of kpt.
@@ -76,6 +77,7 @@ Exit codes:
 			"that other tools can list them")
 	}
 	flags.BoolVar(&f.quiet, "quiet", false, "Do not print progress")
+	AddRoot(flags, &f.root)
 	return cmd
 }
 
@@ -95,9 +97,9 @@ func (f initFlags) run(
 	if f.name == "" && form.FolderName {
 		f.name = folderName(dir)
 	}
-	i, err := packages.PrepareInit(dir, packages.InitOptions{
+	i, err := packages.PrepareInit(ctx, dir, packages.InitOptions{
 		Name: f.name, ID: f.inventoryID, File: f.file, Force: f.force, Cluster: f.cluster, Now: env.Now,
-		ApplySet: f.applySet,
+		ApplySet: f.applySet, Root: packages.Root{Dir: f.root},
 	})
 	if err != nil {
 		return err
@@ -138,9 +140,11 @@ type NewInventory struct {
 }
 
 // PrepareInventory returns the inventory that the native init would write for a folder.
-func PrepareInventory(env *cli.Env, kube *cli.Kube, dir string) (*NewInventory, error) {
+func PrepareInventory(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, dir, root string,
+) (*NewInventory, error) {
 	name := folderName(dir)
-	i, err := packages.PrepareInit(dir, InventoryOptions(env, dir))
+	i, err := packages.PrepareInit(ctx, dir, InventoryOptions(env, dir, root))
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +153,10 @@ func PrepareInventory(env *cli.Env, kube *cli.Kube, dir string) (*NewInventory, 
 }
 
 // InventoryOptions returns the options of a new inventory with the name of a folder.
-func InventoryOptions(env *cli.Env, dir string) packages.InitOptions {
-	return packages.InitOptions{Name: folderName(dir), File: inventoryFile, Now: env.Now}
+func InventoryOptions(env *cli.Env, dir, root string) packages.InitOptions {
+	return packages.InitOptions{
+		Name: folderName(dir), File: inventoryFile, Root: packages.Root{Dir: root}, Now: env.Now,
+	}
 }
 
 // Write writes the file of the inventory.

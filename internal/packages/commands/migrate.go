@@ -18,6 +18,7 @@ type migrateFlags struct {
 	force  bool
 	name   string
 	file   string
+	root   string
 	lock   cli.LockFlags
 
 	cluster cli.ClusterGuard
@@ -66,6 +67,7 @@ Exit codes:
 	flags.StringVar(&f.name, "name", "",
 		"Name of the ResourceGroup (default: that of the Kptfile, or a generated one)")
 	addFile(flags, &f.file)
+	AddRoot(flags, &f.root)
 	f.lock.Add(flags)
 	if form.Guard {
 		f.cluster.Add(flags)
@@ -84,11 +86,12 @@ func runMigrate(
 	if err := checkFile(f.file); err != nil {
 		return err
 	}
-	m, err := packages.PrepareMigration(dir, packages.MigrateOptions{
+	m, err := packages.PrepareMigration(ctx, dir, packages.MigrateOptions{
 		InitOptions: packages.InitOptions{
 			Name:  f.name,
 			File:  f.file,
 			Force: f.force,
+			Root:  packages.Root{Dir: f.root},
 			Now:   env.Now,
 		}, DryRun: f.dryRun, Out: env.Out,
 	})

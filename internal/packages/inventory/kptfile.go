@@ -57,7 +57,7 @@ type KptfileInventory struct {
 
 // ReadKptfile reads the Kptfile of a folder. It returns an empty one if there is none.
 func ReadKptfile(dir string) (*Kptfile, error) {
-	text, exists, err := boundedio.ReadIfExists(filepath.Join(dir, KptfileName))
+	text, exists, err := boundedio.ReadIn(dir, KptfileName)
 	if err != nil {
 		return &Kptfile{}, fmt.Errorf("read the Kptfile: %w", err)
 	}

@@ -99,6 +99,7 @@ func (f *adoptFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.undo, "undo", false, "Restore what an adoption has changed")
 	flags.BoolVar(&f.finish, "finish", false, "Make an adoption final; --undo cannot follow")
 	f.AddRecordName(cmd)
+	f.AddRoot(cmd)
 	f.Lock.Add(flags)
 	f.history.add(cmd)
 	f.dryRun.Add(cmd, "Only print what would be done")
@@ -218,7 +219,7 @@ func (f *adoptFlags) open(
 		From: adopt.Canonical(adopt.Request{
 			Tool: adopt.Tool(f.from.Value), Name: name, Namespace: to.Namespace, DropLabels: f.dropLabels,
 		}),
-		To: to, Init: commands.InventoryOptions(env, folder),
+		To: to, Init: commands.InventoryOptions(env, folder, f.Root),
 	}
 	if app != "" {
 		f.request.Init.Name = app

@@ -68,6 +68,7 @@ continues.
 func (f *convertFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.AddName(cmd)
+	f.AddRoot(cmd)
 	f.to.AddTo(cmd, "to", "The kind of set that the objects are given to")
 	f.Lock.Add(flags)
 	f.history.add(cmd)
@@ -155,7 +156,7 @@ func (f *convertFlags) open(
 	if f.to.Value == toApp {
 		f.handover, err = sets.ToApp(ctx, client, request, args[1])
 	} else {
-		options := commands.InventoryOptions(env, args[0])
+		options := commands.InventoryOptions(env, args[0], f.Root)
 		f.handover, err = sets.ToPackage(ctx, client, request, args[0], options)
 	}
 	if err != nil {

@@ -36,6 +36,7 @@ type Options struct {
 	Paths []string
 	// Artifacts are those of the folders that come from a registry.
 	Artifacts map[string]Artifact
+	Root      string            // that bases of kustomizations do not leave; see packages.Input
 	Stdin     io.Reader         // nil means empty
 	Warn      func(text string) // receives warnings; nil ignores them
 }
@@ -45,7 +46,11 @@ type Artifact struct {
 	Reference string          // with the whole digest
 	Name      string          // what errors and places call it
 	Images    artifact.Images // of an imgpkg bundle; else nil
+	Root      string          // the folder with all files of the artifact
 }
+
+// Bounds returns the folder that bases of kustomizations do not leave.
+func (a Artifact) Bounds() packages.Root { return packages.Root{Dir: a.Root, Name: a.Name} }
 
 // Adorn puts the name before the places of the objects of the folder, and replaces the images of a
 // bundle.
@@ -84,7 +89,9 @@ func isUnnamed(obj map[string]any) bool {
 
 // read returns the objects of one path.
 func (o Options) read(ctx context.Context, file string) ([]manifest.Object, error) {
-	options := packages.Manifests{Unnamed: isUnnamed, Warn: o.Warn}
+	options := packages.Manifests{
+		Unnamed: isUnnamed, Warn: o.Warn, Root: packages.Root{Dir: o.Root},
+	}
 	var text []byte
 	var err error
 	name, folder := file, filepath.Dir(file)
@@ -98,7 +105,7 @@ func (o Options) read(ctx context.Context, file string) ([]manifest.Object, erro
 		name, folder = input.PrintableURL(file), packages.Stdin
 		text, err = input.Options{}.Fetch(ctx, file)
 	case isFolder(file):
-		return o.readFolder(file, options)
+		return o.readFolder(ctx, file, options)
 	case kustomize.IsFile(filepath.Base(file)):
 		return nil, fmt.Errorf("%s: it is a kustomization: name its folder, -f %s", file, folder)
 	default:
@@ -114,16 +121,21 @@ func (o Options) read(ctx context.Context, file string) ([]manifest.Object, erro
 }
 
 // readFolder returns the objects of a folder.
-func (o Options) readFolder(dir string, options packages.Manifests) ([]manifest.Object, error) {
+func (o Options) readFolder(
+	ctx context.Context, dir string, options packages.Manifests,
+) ([]manifest.Object, error) {
 	fetched, ok := o.Artifacts[dir]
+	if ok {
+		options.Root = fetched.Bounds()
+	}
 	if len(o.Paths) == 1 && !ok {
-		return options.LoadFolder(dir)
+		return options.LoadFolder(ctx, dir)
 	}
 	name := cmp.Or(fetched.Name, dir)
 	if options.Name = fetched.Name; o.Warn != nil {
 		options.Warn = func(text string) { o.Warn(name + ": " + text) }
 	}
-	objects, err := options.LoadFolder(dir)
+	objects, err := options.LoadFolder(ctx, dir)
 	if ok {
 		fetched.Adorn(objects)
 		return objects, Prefixed(name, err)

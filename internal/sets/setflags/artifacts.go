@@ -51,6 +51,7 @@ func (f *Flags) FetchInto(
 	}
 	r.Artifacts[a.Folder] = files.Artifact{
 		Reference: a.Reference.String(), Name: a.Reference.Short(), Images: a.Images,
+		Root: a.Root,
 	}
 	return a.Folder, nil
 }

@@ -22,7 +22,7 @@ func (f *Flags) OfferInventory(
 	if err != nil || !env.IsInteractive() || len(r.Files) != 1 || r.Files[0] == "-" {
 		return none
 	}
-	i, err := commands.PrepareInventory(env, kube, r.Files[0])
+	i, err := commands.PrepareInventory(ctx, env, kube, r.Files[0], r.Root)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/managed"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/packages/commands"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/files"
@@ -34,6 +35,7 @@ type Flags struct {
 	App       string
 	Group     string // of the app
 	Record    string
+	Root      string // that bases of kustomizations do not leave
 	Cluster   cli.ClusterGuard
 	Artifacts source.Flags
 	Managed   *managed.Set // that an argument named, see UseSet; nil for none
@@ -48,6 +50,9 @@ func (f *Flags) AddFiles(cmd *cobra.Command) {
 		"Name of the record, in the namespace of -n, of a package in an artifact (oci://)")
 	f.AddArtifacts(cmd)
 }
+
+// AddRoot adds the flag for the folder that confines the bases of kustomizations.
+func (f *Flags) AddRoot(cmd *cobra.Command) { commands.AddRoot(cmd.Flags(), &f.Root) }
 
 // AddArtifacts adds the flags for sets in artifacts to a command that has those for files.
 func (f *Flags) AddArtifacts(cmd *cobra.Command) {
@@ -69,6 +74,7 @@ func (f *Flags) addFiles(cmd *cobra.Command) {
 		return pflag.NormalizedName(name)
 	})
 	flags.StringVarP(&f.Kustomize, "kustomize", "k", "", "Folder with a kustomization")
+	f.AddRoot(cmd)
 	f.AddName(cmd)
 }
 
@@ -110,7 +116,7 @@ func (f *Flags) Request(
 	namespace, explicit, err := kube.Namespace()
 	r := sets.Request{
 		Files: append(append([]string{}, args...), f.Files...), App: f.App, Group: f.Group,
-		Record: f.Record,
+		Record: f.Record, Root: f.Root,
 		Stream: env.In, Namespace: namespace, Enforced: explicit, Rules: ruleFiles, Notice: env.Notice,
 		Now: env.Now,
 	}
