@@ -20,8 +20,10 @@ import (
 	"github.com/muster-deploy/muster/internal/golden"
 )
 
+// maxPeak limits the bytes of memory for reading any input.
+var maxPeak = 200 << 20
+
 const (
-	maxPeak   = 200 << 20       // bytes of memory for reading any input
 	maxLines  = 12              // lines of an error
 	maxLine   = 800             // bytes of a line
 	hangLimit = 5 * time.Minute // a run that lasts longer never ends
@@ -74,6 +76,26 @@ func TestLargeInputs(t *testing.T) {
 		t.Skip("the race detector takes minutes")
 	}
 	planInputs(t, "large", largeInputs())
+}
+
+// TestDenseInputs plans inputs with more values than a set of their size has as TestBadInputs plans
+// others. They need less memory than ordinary inputs may.
+func TestDenseInputs(t *testing.T) {
+	if hasRaceDetector() {
+		t.Skip("the race detector takes minutes")
+	}
+	limit := maxPeak
+	defer func() { maxPeak = limit }()
+	maxPeak = 150 << 20
+	planInputs(t, "dense", denseInputs())
+}
+
+// TestLargeSets plans sets of many objects as TestBadInputs plans others: all are read.
+func TestLargeSets(t *testing.T) {
+	if hasRaceDetector() {
+		t.Skip("the race detector takes minutes")
+	}
+	planInputs(t, "sets", largeSets())
 }
 
 // planInputs plans all inputs and compares what is printed with an archive.

@@ -340,3 +340,110 @@ func largeInputs() []badInput {
 		input("large file", size("x.yaml", 1<<30)),
 	}
 }
+
+// denseInputs returns inputs of about 6 MB that would be hundreds of MB as values of Go: each is
+// refused before that, and what is read of it needs no more memory than other inputs of its size.
+func denseInputs() []badInput {
+	const size = 6 << 20
+	fill := func(head, text, tail string) step {
+		return func(dir string) error {
+			return file("x.yaml", head+strings.Repeat(text, size/len(text))+tail)(dir)
+		}
+	}
+	numbered := func(head, format string, separate func(i int) string) step {
+		return func(dir string) error {
+			var text strings.Builder
+			text.WriteString(head)
+			for i := 0; text.Len() < size; i++ {
+				text.WriteString(separate(i))
+				fmt.Fprintf(&text, format, i)
+			}
+			return file("x.yaml", text.String())(dir)
+		}
+	}
+	none := func(int) string { return "" }
+	each := func(n int) func(int) string {
+		return func(i int) string {
+			if i%n > 0 {
+				return ""
+			}
+			return fmt.Sprintf("---\n%sx:\n", withMetadata(fmt.Sprintf("{name: x%d}", i)))
+		}
+	}
+	list := sound + "x: ["
+	jsonList := strings.Replace(soundJSON, `"y"}`, "[0", 1)
+	return []badInput{
+		input("many numbers", fill(sound+"x:\n", "- 1\n", "")),
+		input("many numbers in a line", fill(list, "1,", "]\n")),
+		input("many numbers in lines", fill(list, "1,\n", "]\n")),
+		input("many maps", fill(list, "{a: 1},\n", "]\n")),
+		input("many empty maps", fill(list, "{},", "]\n")),
+		input("many lists in lists", fill(sound+"x:\n", "- - - []\n", "")),
+		input("many nulls", fill(sound+"x:\n", "-\n", "")),
+		input("many texts", fill(list, "'',", "]\n")),
+		input("many keys", numbered(sound+"x:\n", "  k%d: 1\n", none)),
+		input("many keys in a line", numbered(sound+"x: {", "k%d,\n", none)),
+		input("many keys in JSON", func(dir string) error {
+			return file("x.json", jsonList+strings.Repeat(",0", size/2)+"]}")(dir)
+		}),
+		input("deep in many places", fill(list, strings.Repeat("[", 50)+strings.Repeat("]", 50)+",",
+			"]\n")),
+		input("after a quotation mark", fill(sound+"y: a\n  \"b\nx: [", "1,", "]\n")),
+		input("after a comment", fill(sound+"y: a #\u2028x: [", "1,", "]\n")),
+		input("after a block", fill(sound+"y: |2\n  b\n x: [", "1,", "]\n")),
+		input("many small documents", numbered("",
+			"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: x%d}}\n", none)),
+		input("many documents of maps", numbered("", "- {a: %d}\n", each(10_000))),
+		input("many aliases", fill(sound+"y: &a {a: 1, b: 2}\nx:\n", "- *a\n", "")),
+		input("many files of maps", func(dir string) error {
+			var errs []error
+			for i := range 60 {
+				errs = append(errs, file(fmt.Sprintf("x%d.yaml", i), withMetadata(fmt.Sprintf(
+					"{name: x%d}", i))+"x: ["+strings.Repeat("{a: 1},\n", 100_000/8)+"]\n")(dir))
+			}
+			return errors.Join(errs...)
+		}),
+		input("many kept numbers", file("resourcegroup.yaml", strings.Repeat("- 1\n", size/4))),
+		input("many values in a Kptfile", file("Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\n"+
+			"x: ["+strings.Repeat("1,", size/2)+"]\n")),
+		input("many values in rules", file("ready-rules.yaml", strings.Repeat("- 1\n", size/4))),
+		input("many values in a kustomization", file("kustomization.yaml",
+			"resources: [x]\nx:\n"+strings.Repeat("- 1\n", size/4)), file("x", sound)),
+		input("many values in a resource", file("kustomization.yaml", "resources: [x]\n"),
+			file("x", sound+"x:\n"+strings.Repeat("- 1\n", size/4))),
+	}
+}
+
+// largeSets returns sets of ordinary objects that are large, and read.
+func largeSets() []badInput {
+	many := func(head, format string, count int) step {
+		return func(dir string) error {
+			var text strings.Builder
+			text.WriteString(head)
+			for i := range count {
+				fmt.Fprintf(&text, format, i)
+			}
+			return file("x.yaml", text.String())(dir)
+		}
+	}
+	property := "                  f%03d:\n                    description: what a definition " +
+		"says of a field in a sentence or two, as most do\n                    type: string\n"
+	var properties strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&properties, property, i)
+	}
+	definition := "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n" +
+		"metadata: {name: x%d.example.com}\nspec:\n  versions:\n  - schema:\n" +
+		"      openAPIV3Schema:\n        properties:\n          spec:\n" +
+		"            properties:\n" + strings.ReplaceAll(properties.String(), "%", "%%")
+	return []badInput{
+		input("20,000 objects in a list", many("apiVersion: v1\nkind: List\nitems:\n",
+			"- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: x%05d\n    namespace: n\n"+
+				"    labels:\n      app: a\n  data:\n    a: b\n    c: \"some more text here\"\n", 20_000)),
+		input("definitions", many("", definition, 40)),
+		input("large ConfigMap", file("x.yaml", withMetadata("{name: x}")+"data:\n  x: |\n"+
+			strings.Repeat("    1, 2, - 3, [4, 5], {a: b, c: d}\n", 1<<20/40))),
+		input("large ConfigMap in quotes", file("x.yaml", withMetadata("{name: x}")+"data:\n  x: \""+
+			strings.Repeat("[1,1,1,1,1,1,1,1]\n    ", 1<<20/24)+"\"\n")),
+	}
+}
