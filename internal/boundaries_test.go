@@ -22,6 +22,10 @@ var boundaries = map[string]boundary{
 		level: 0,
 		why:   "reads files with the standard library alone",
 	},
+	"yamlsize": {
+		level: 0,
+		why:   "counts in texts and values; a test compares it with the libraries",
+	},
 	"artifact": {
 		level: 0,
 		libraries: []string{
@@ -107,6 +111,7 @@ var boundaries = map[string]boundary{
 			"foreign",
 			"object",
 			"plaintext",
+			"yamlsize",
 		},
 		libraries: []string{
 			machinery,
@@ -161,6 +166,7 @@ var boundaries = map[string]boundary{
 		module: []string{
 			"object",
 			"ready",
+			"yamlsize",
 		},
 		libraries: []string{
 			machinery,
@@ -351,6 +357,7 @@ var boundaries = map[string]boundary{
 			"packages",
 			"ready",
 			"suggest",
+			"yamlsize",
 		},
 		why: "the files of apps are read as those of packages",
 	},
@@ -527,6 +534,7 @@ var boundaries = map[string]boundary{
 			"object",
 			"owner",
 			"record",
+			"yamlsize",
 		},
 		libraries: []string{
 			machinery,
@@ -563,6 +571,7 @@ var boundaries = map[string]boundary{
 			"ready/rules",
 			"record",
 			"view",
+			"yamlsize",
 		},
 		libraries: []string{
 			machinery,
@@ -810,6 +819,9 @@ var boundaries = map[string]boundary{
 	},
 	"apps/ytt": {
 		level: 1,
+		module: []string{
+			"yamlsize",
+		},
 		libraries: []string{
 			machinery,
 			"go.starlark.net",
@@ -846,6 +858,7 @@ var boundaries = map[string]boundary{
 			"boundedio",
 			"foreign",
 			"plaintext",
+			"yamlsize",
 		},
 		libraries: []string{
 			machinery,
@@ -880,6 +893,7 @@ var boundaries = map[string]boundary{
 			"apps/ytt",
 			"object",
 			"ready",
+			"yamlsize",
 		},
 		libraries: []string{
 			machinery,

@@ -237,7 +237,7 @@ func (r *release) set(ctx context.Context, c Cluster) (*Set, error) {
 			{Kind: owner.HelmRelease, Name: r.Name, Namespace: r.Namespace},
 		},
 	}
-	objects, err := manifest.Parse([]byte(r.Manifest), "the manifest", asHelm)
+	objects, err := manifest.Parse(ctx, []byte(r.Manifest), "the manifest", asHelm)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func (r *release) set(ctx context.Context, c Cluster) (*Set, error) {
 		set.Objects = append(set.Objects, releaseObject(obj.Unstructured))
 	}
 	for _, hook := range r.Hooks {
-		if err := set.addHook(hook, r.Namespace); err != nil {
+		if err := set.addHook(ctx, hook, r.Namespace); err != nil {
 			return nil, err
 		}
 	}
@@ -298,8 +298,8 @@ func releaseObject(obj *unstructured.Unstructured) Object {
 }
 
 // addHook adds the objects of a hook.
-func (s *Set) addHook(hook releaseHook, namespace string) error {
-	objects, err := manifest.Parse([]byte(hook.Manifest), "the hook "+hook.Path, asHelm)
+func (s *Set) addHook(ctx context.Context, hook releaseHook, namespace string) error {
+	objects, err := manifest.Parse(ctx, []byte(hook.Manifest), "the hook "+hook.Path, asHelm)
 	if err != nil {
 		return err
 	}

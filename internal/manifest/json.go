@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // numberNode is the kind of a node that holds a JSON number.
@@ -35,6 +37,11 @@ func (d *document) readJSON(text []byte, line int, isFile bool) bool {
 		d.failAt(line, "it is not valid JSON: %s; correct it, or %s", message, leaveOut)
 		return true
 	}
+	if tooMany := (*yamlsize.TooManyError)(nil); errors.As(yamlsize.Check(text), &tooMany) {
+		d.line = d.start + line - 1 + tooMany.Line
+		d.failAt(line-1+tooMany.Line, "%s", tooMany)
+		return true
+	}
 	p := &jsonParser{decoder: json.NewDecoder(bytes.NewReader(text)), text: text, line: line}
 	p.decoder.UseNumber()
 	root := p.node()
@@ -47,7 +54,9 @@ func (d *document) readJSON(text []byte, line int, isFile bool) bool {
 	}
 	d.line = d.start + root.Line
 	for _, item := range items {
-		d.objects = append(d.objects, d.unwrap(d.value(item), item)...)
+		if value := d.value(item); !d.expansion.exceeded {
+			d.objects = append(d.objects, d.unwrap(value, item)...)
+		}
 	}
 	return true
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // LoadDir reads all files below a folder whose names end in .yaml, .yml or .json, sorted by path.
@@ -24,25 +26,31 @@ import (
 //
 // The error joins the problems of all files, in the order of their paths. LoadDir then still
 // returns the objects of files without problems. If the folder does not exist, the error is
-// fs.ErrNotExist.
+// fs.ErrNotExist; if the context ends, it is its cause.
 func LoadDir(
-	dir string, skip func(rel string, d fs.DirEntry) bool, o Options,
+	ctx context.Context, dir string, skip func(rel string, d fs.DirEntry) bool, o Options,
 ) ([]Object, error) {
 	if err := CheckFolder(dir); err != nil {
 		return nil, err
+	}
+	if o.Budget == nil {
+		o.Budget = &yamlsize.Budget{}
 	}
 	root, err := os.OpenRoot(dir) // a file that becomes a link meanwhile leads nowhere else
 	if err != nil {
 		return nil, fmt.Errorf("open package folder: %w", err)
 	}
 	defer root.Close()
-	found := files(os.DirFS(dir), skip, o.Warn)
+	found := files(ctx, os.DirFS(dir), skip, o.Warn)
 	var objects []Object
 	var errs []error
 	for _, f := range found {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if f.err == nil {
 			var some []Object
-			some, f.err = load(root.FS(), f.path, o)
+			some, f.err = load(ctx, root.FS(), f.path, o)
 			objects = append(objects, some...)
 		}
 		errs = append(errs, f.err)
@@ -83,11 +91,13 @@ const leaveOut = "leave the file out with .krmignore"
 
 // files returns the manifests of a folder, sorted by path. It warns of links to folders.
 func files(
-	folder fs.FS, skip func(string, fs.DirEntry) bool, warn func(string),
+	ctx context.Context, folder fs.FS, skip func(string, fs.DirEntry) bool, warn func(string),
 ) []entry {
 	var found []entry
 	visit := func(rel string, d fs.DirEntry, err error) error {
 		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		case err != nil:
 			found = append(found, entry{rel, fmt.Errorf("read package folder: %w", err)})
 		case rel != "." && skip != nil && skip(rel, d):
@@ -128,12 +138,12 @@ func checkRegular(rel string, d fs.DirEntry) error {
 	return nil
 }
 
-func load(folder fs.FS, name string, o Options) ([]Object, error) {
+func load(ctx context.Context, folder fs.FS, name string, o Options) ([]Object, error) {
 	text, err := boundedio.ReadFS(folder, name)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(text, name, o)
+	return Parse(ctx, text, name, o)
 }
 
 // missingError reports that a folder does not exist.

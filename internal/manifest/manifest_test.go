@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // TestLoadDir loads the files of each archive as a folder. The golden section lists origin and
@@ -28,7 +30,7 @@ func TestLoadDir(t *testing.T) {
 			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 		}
 		var warnings strings.Builder
-		objects, err := LoadDir(dir, nil, Options{Warn: func(text string) {
+		objects, err := LoadDir(t.Context(), dir, nil, Options{Warn: func(text string) {
 			for line := range strings.Lines(text + "\n") {
 				warnings.WriteString("warning: " + line)
 			}
@@ -41,7 +43,7 @@ func TestLoadDir(t *testing.T) {
 func TestParseYAML11(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, name: web}\n" +
 		"values: [yes, Off, n, \"no\", 'on', !!str y, true, none]\n"
-	objects, err := Parse([]byte(text), "web.yaml", Options{YAML11: true})
+	objects, err := Parse(t.Context(), []byte(text), "web.yaml", Options{YAML11: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func TestParseYAML11(t *testing.T) {
 	if diff := cmp.Diff(want, objects[0].Object["values"]); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
-	if _, err := Parse([]byte(text), "web.yaml", Options{}); err == nil {
+	if _, err := Parse(t.Context(), []byte(text), "web.yaml", Options{}); err == nil {
 		t.Error("a repeated key is no error without the option")
 	}
 }
@@ -102,7 +104,7 @@ func TestReadEncodings(t *testing.T) {
 }
 
 func TestReadKeepsTypes(t *testing.T) {
-	objects, err := Parse([]byte("{apiVersion: v1, kind: A, metadata: {name: a}, "+
+	objects, err := Parse(t.Context(), []byte("{apiVersion: v1, kind: A, metadata: {name: a}, "+
 		"v: [1, 18446744073709551615, 1.0, 'x', true, ~, {}, [], 2025-11-03]}"), "a", Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +138,7 @@ func TestLoadDirFollowsOnlyTheFolderItself(t *testing.T) {
 	}
 	const why = ": it is a symbolic link, and links in a package are not followed; put the file in " +
 		"its place, or leave the file out with .krmignore\n"
-	objects, err := LoadDir(filepath.Join(root, "link"), nil, Options{})
+	objects, err := LoadDir(t.Context(), filepath.Join(root, "link"), nil, Options{})
 	want := "error: file.yaml" + why + "error: gone.json" + why + "web.yaml: configmap/web\n"
 	if diff := cmp.Diff(want, describe(t, objects, err, false)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
@@ -151,7 +153,7 @@ func TestLoadDirSkips(t *testing.T) {
 	skip := func(rel string, d fs.DirEntry) bool {
 		return rel == "b.yaml" || rel == "d/e" || d.IsDir() && rel == "c"
 	}
-	objects, err := LoadDir(root, skip, Options{})
+	objects, err := LoadDir(t.Context(), root, skip, Options{})
 	want := "a.yaml: configmap/web\nd/a.yaml: configmap/web\n"
 	if diff := cmp.Diff(want, describe(t, objects, err, false)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
@@ -160,13 +162,13 @@ func TestLoadDirSkips(t *testing.T) {
 
 func TestLoadDirNeedsAFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	_, err := LoadDir("shop", nil, Options{})
+	_, err := LoadDir(t.Context(), "shop", nil, Options{})
 	if !errors.Is(err, fs.ErrNotExist) || err.Error() != `package folder "shop" does not exist` {
 		t.Errorf("missing folder: %v", err)
 	}
 	write(t, "web.yaml", "")
 	const want = `"web.yaml" is a file, but a package is a folder: name the folder that the file is in`
-	if _, err := LoadDir("web.yaml", nil, Options{}); err == nil || err.Error() != want {
+	if _, err := LoadDir(t.Context(), "web.yaml", nil, Options{}); err == nil || err.Error() != want {
 		t.Errorf("file: %v", err)
 	}
 }
@@ -183,7 +185,7 @@ func TestLoadDirNamesWhatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := LoadDir(root, nil, Options{})
+	_, err := LoadDir(t.Context(), root, nil, Options{})
 	if err == nil || !strings.Contains(err.Error(), "closed: permission denied\n") ||
 		!strings.HasSuffix(err.Error(), "secret.yaml: permission denied") {
 		t.Errorf("LoadDir = %v", err)
@@ -219,5 +221,50 @@ func write(t *testing.T, path, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestInterrupted ends reading when the context ends: a text, a folder, and in the middle of them.
+func TestInterrupted(t *testing.T) {
+	stopped := errors.New("stopped")
+	ctx, stop := context.WithCancelCause(t.Context())
+	const one = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	dir, read := t.TempDir(), 0
+	for _, name := range []string{"a.yaml", "b.yaml", "c.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(one+"---\n"+one), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := Options{Omit: func(map[string]any) bool {
+		if read++; read == 3 {
+			stop(stopped)
+		}
+		return false
+	}}
+	if _, err := LoadDir(ctx, dir, nil, o); err != stopped || read != 3 {
+		t.Errorf("LoadDir = %v after %d objects", err, read)
+	}
+	_, err := Parse(ctx, []byte(strings.Repeat("---\n"+one, 10)), "a.yaml", o)
+	if err != stopped || read != 3 {
+		t.Errorf("Parse = %v after %d objects", err, read)
+	}
+}
+
+// TestManyProblems reads documents that are all faulty, and reports some of their problems and the
+// number of the others. What is not reported is not kept.
+func TestManyProblems(t *testing.T) {
+	const many, one = 200_000, "---\nkind: A\nmetadata: {name: a}\n"
+	text := []byte(strings.Repeat(one, many))
+	_, err := Parse(t.Context(), text, "x.yaml", Options{})
+	lines := strings.Split(fmt.Sprint(err), "\n")
+	if len(lines) != maxProblems+1 ||
+		lines[0] != "x.yaml: document 1, line 2: apiVersion is missing" ||
+		lines[maxProblems] != fmt.Sprintf("x.yaml: and %d more problems", many-maxProblems) {
+		t.Errorf("Parse = %d lines, %.300s", len(lines), err)
+	}
+	o := Options{Budget: &yamlsize.Budget{}}
+	found := documents(t.Context(), text, "x.yaml", o)
+	if len(found) > maxProblems+1 || o.Budget.Exceeded() {
+		t.Errorf("%d documents are kept", len(found))
 	}
 }

@@ -28,7 +28,7 @@ func (d *document) mapping(n *yaml.Node) any {
 			d.duplicate(n, i)
 			continue
 		}
-		entries[name] = d.value(value)
+		entries[d.expansion.keyOf(name)] = d.value(value)
 	}
 	if merged != nil {
 		d.merge(entries, merged)
@@ -124,7 +124,11 @@ func (d *document) merge(entries map[string]any, n *yaml.Node) {
 		sources = n.Content
 	}
 	for _, source := range sources {
-		more, ok := d.value(source).(map[string]any)
+		value := d.value(source)
+		if d.expansion.exceeded {
+			return
+		}
+		more, ok := value.(map[string]any)
 		if !ok {
 			d.failAt(source.Line, "the merge key << takes a map or a list of maps")
 		}

@@ -32,6 +32,7 @@ func (d *document) unwrap(value any, n *yaml.Node) []map[string]any {
 		return nil
 	}
 	if !IsList(obj) {
+		d.expansion.budget.AddObject()
 		d.check(obj, n)
 		return []map[string]any{obj}
 	}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // Omit reports whether an object is to be ignored, valid or not. It gets the object before any
@@ -29,6 +31,9 @@ type Options struct {
 	YAML11 bool
 	// Foreign says what becomes of objects that are meant for other tools.
 	Foreign Foreign
+	// Budget limits the memory of the objects of all texts of a source together. Nil means that the
+	// text is the source.
+	Budget *yamlsize.Budget
 }
 
 // Foreign is what becomes of objects that are meant for other tools, as package foreign finds them.
@@ -50,19 +55,28 @@ func Read(ctx context.Context, r io.Reader, name string, o Options) ([]Object, e
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	return Parse(text, name, o)
+	return Parse(ctx, text, name, o)
 }
 
-// Parse parses a text as Read does. It may modify the text. If the name ends in .json, the text has
-// to be JSON; it has no objects if none of its values has an apiVersion and a kind.
-func Parse(text []byte, name string, o Options) ([]Object, error) {
+// Parse parses a text as Read does. If the context ends, the error is its cause. Parse may modify
+// the text. If the name ends in .json, the text has to be JSON; it has no objects if none of its
+// values has an apiVersion and a kind.
+func Parse(ctx context.Context, text []byte, name string, o Options) ([]Object, error) {
 	if encoding := otherEncoding(text); encoding != "" {
 		return nil, fmt.Errorf("%s: line 1: the text is %s; save it as UTF-8", name, encoding)
 	}
 	if path.Ext(name) == jsonExtension && len(bytes.Trim(text, "\uFEFF \t\r\n")) == 0 {
 		return nil, fmt.Errorf("%s: line 1: the file is empty; write its object, or %s", name, leaveOut)
 	}
-	return assemble(name, documents(text, name, o), o)
+	if o.Budget == nil {
+		o.Budget = &yamlsize.Budget{}
+	}
+	o.Budget.AddText(len(text))
+	found := documents(ctx, text, name, o)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return assemble(name, found, o)
 }
 
 // otherEncoding returns the encoding of a text by its byte order mark, empty for UTF-8.
@@ -78,18 +92,22 @@ func otherEncoding(text []byte) string {
 	return ""
 }
 
-// documents parses all documents of a stream that have content or errors.
-func documents(stream []byte, name string, o Options) []*document {
-	var all []*document
-	shared := &expansion{}
+// documents parses all documents of a stream that have content or errors, until the context ends.
+// With an error it returns no objects.
+func documents(ctx context.Context, stream []byte, name string, o Options) []*document {
+	all := kept{budget: o.Budget, before: *o.Budget}
+	shared := &expansion{budget: o.Budget, exceeded: o.Budget.Exceeded()} // which was reported
 	number := 0
 	isFile := path.Ext(name) == jsonExtension
 	for _, c := range split(stream) {
+		if shared.exceeded || ctx.Err() != nil {
+			break
+		}
 		if content, line := c.content(); len(content) > 0 && (isFile || isJSON(content)) {
 			number++
 			d := &document{number: number, start: c.start, options: o, expansion: shared}
 			if d.readJSON(content, line, isFile) {
-				all = append(all, d)
+				all.add(d)
 			}
 			continue
 		}
@@ -98,7 +116,14 @@ func documents(stream []byte, name string, o Options) []*document {
 			d := &document{number: number, start: c.start, line: c.start + c.long}
 			d.failAt(c.long, "the line has more than %d bytes, and no object is so large; shorten it",
 				maxLine)
-			all = append(all, d)
+			all.add(d)
+			continue
+		}
+		if tooMany := (*yamlsize.TooManyError)(nil); errors.As(yamlsize.Check(c.text), &tooMany) {
+			number++
+			d := &document{number: number, start: c.start, line: c.start + tooMany.Line}
+			d.failAt(tooMany.Line, "%s", tooMany)
+			all.add(d)
 			continue
 		}
 		for parser := yaml.NewDecoder(bytes.NewReader(c.text)); ; {
@@ -110,14 +135,46 @@ func documents(stream []byte, name string, o Options) []*document {
 			number++
 			d := &document{number: number, start: c.start, options: o, expansion: shared}
 			if d.read(&node, err, c.text) {
-				all = append(all, d)
+				all.add(d)
 			}
 			if err != nil {
 				break
 			}
 		}
 	}
-	return all
+	return all.documents
+}
+
+// kept are the documents of a stream that have objects, or something to print.
+type kept struct {
+	documents []*document
+	problems  int
+	budget    *yamlsize.Budget
+	before    yamlsize.Budget // the budget without the objects of the stream
+}
+
+// add adds a document. After a problem it keeps only what is printed: many documents may have one.
+func (k *kept) add(d *document) {
+	first := k.problems == 0
+	k.problems += len(d.problems)
+	if k.problems == 0 {
+		k.documents = append(k.documents, d)
+		return
+	}
+	if first {
+		for _, former := range k.documents {
+			former.objects = nil
+		}
+	}
+	if d.objects = nil; !k.budget.Exceeded() {
+		*k.budget = k.before
+	}
+	enough := len(d.problems) == 0 || k.problems-len(d.problems) >= maxProblems
+	if enough && len(k.documents) > 1 {
+		k.documents[len(k.documents)-1].omitted += len(d.problems) + d.omitted
+		return
+	}
+	k.documents = append(k.documents, d)
 }
 
 // read handles a parsed document and reports whether it has content or an error.
@@ -133,7 +190,9 @@ func (d *document) read(node *yaml.Node, err error, text []byte) bool {
 		return false
 	}
 	d.line = d.start + root.Line
-	d.objects = d.unwrap(d.value(root), root)
+	if value := d.value(root); !d.expansion.exceeded {
+		d.objects = d.unwrap(value, root)
+	}
 	return true
 }
 

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // maxExpanded and maxExpandedBytes limit the values that the aliases of one stream expand to, and
@@ -25,12 +26,34 @@ type expansion struct {
 	bytes  int          // of the texts of keys and values
 	excess string       // the problem of a stream that exceeds a limit
 	open   []*yaml.Node // anchored nodes that are being expanded, outermost first
+
+	budget   *yamlsize.Budget
+	exceeded bool // the budget is, which was reported
+	keys     map[string]string
+}
+
+// maxKeys limits the keys of which a stream keeps one copy.
+const maxKeys = 10_000
+
+// keyOf returns the copy of a key that all objects of the stream share.
+func (e *expansion) keyOf(key string) string {
+	shared, ok := e.keys[key]
+	switch {
+	case ok:
+		return shared
+	case e.keys == nil:
+		e.keys = map[string]string{}
+	case len(e.keys) == maxKeys:
+		return key
+	}
+	e.keys[key] = key
+	return key
 }
 
 // Value returns the value of a node of the YAML library as Parse reads it, with the types of
 // package unstructured. The error is the first problem.
 func Value(n *yaml.Node) (any, error) {
-	d := &document{expansion: &expansion{}}
+	d := &document{expansion: &expansion{budget: &yamlsize.Budget{}}}
 	value := d.value(n)
 	if len(d.problems) > 0 {
 		return nil, errors.New(d.problems[0].message)
@@ -42,7 +65,7 @@ func Value(n *yaml.Node) (any, error) {
 // library would look for duplicate keys in quadratic time, decode timestamps as times, and not give
 // the lines of values.
 func (d *document) value(n *yaml.Node) any {
-	if !d.countExpanded(n) {
+	if !d.countExpanded(n) || !d.countMemory(n) {
 		return nil
 	}
 	switch n.Kind {
@@ -86,19 +109,49 @@ func (d *document) countExpanded(n *yaml.Node) bool {
 	return false
 }
 
-// CheckAliases returns an error if the aliases of a text stand for more than Parse expands. It
-// ignores what is wrong otherwise.
+// countMemory counts the memory of a value, without those in it, and reports whether it may be
+// kept. It reports the first that may not.
+func (d *document) countMemory(n *yaml.Node) bool {
+	e := d.expansion
+	if e.exceeded {
+		return false
+	}
+	if n.Kind == yaml.MappingNode {
+		e.budget.AddMap(len(n.Content) / 2)
+		for i := 0; i < len(n.Content); i += 2 {
+			e.budget.AddScalar(len(n.Content[i].Value))
+		}
+	} else {
+		e.budget.AddScalar(len(n.Value))
+	}
+	if err := e.budget.Err(); err != nil {
+		e.exceeded = true
+		d.failAt(n.Line, "%s", err)
+	}
+	return !e.exceeded
+}
+
+// CheckAliases returns an error if a text has more values than one document may have, or if its
+// aliases stand for more than Parse expands. It ignores what is wrong otherwise.
 func CheckAliases(text []byte) error {
+	if err := yamlsize.Check(text); err != nil {
+		return err
+	}
 	if !bytes.Contains(text, []byte("*")) {
 		return nil
 	}
-	d := &document{expansion: &expansion{}}
-	for parser := yaml.NewDecoder(bytes.NewReader(text)); d.expansion.excess == ""; {
+	d := &document{expansion: &expansion{budget: &yamlsize.Budget{}}}
+	d.expansion.budget.AddText(len(text))
+	for parser := yaml.NewDecoder(bytes.NewReader(text)); d.expansion.excess == "" &&
+		!d.expansion.exceeded; {
 		var node yaml.Node
 		if err := parser.Decode(&node); err != nil {
 			return nil
 		}
 		d.value(node.Content[0])
+	}
+	if d.expansion.exceeded {
+		return d.expansion.budget.Err()
 	}
 	return errors.New(d.expansion.excess)
 }

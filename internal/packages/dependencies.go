@@ -19,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // AnnotationError reports an invalid value of an annotation.
@@ -205,6 +206,9 @@ func substitutions(obj *unstructured.Unstructured) ([]mutation.Substitution, err
 func readSubstitutions(value string) ([]substitution, error) {
 	const form = "it must be a list of entries with sourceRef, sourcePath, targetPath and perhaps " +
 		"token"
+	if err := yamlsize.Check([]byte(value)); err != nil {
+		return nil, &AnnotationError{MutationKey, err}
+	}
 	text, err := yaml.YAMLToJSONStrict([]byte(value))
 	if err != nil {
 		_, cause, _ := strings.Cut(err.Error(), "yaml: ")

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // contents are the objects of a folder or a stream before its inventory is chosen.
@@ -37,16 +38,17 @@ type source struct {
 	root          Root // of the kustomization
 	ignore        ignoreRules
 	kptfile       *inventory.Kptfile
-	kustomization string // file name; empty if all manifests of the folder are the package
-	excluded      string // a file at the top that is not read; empty: none
-	problems      error  // what is wrong with the files that say how
+	budget        *yamlsize.Budget // of what is read once; nil: a new one each time
+	kustomization string           // file name; empty if all manifests of the folder are the package
+	excluded      string           // a file at the top that is not read; empty: none
+	problems      error            // what is wrong with the files that say how
 	warn          func(string)
 	foreign       manifest.Foreign
 	unnamed       func(obj map[string]any) bool // objects that need no name
 }
 
 // openFolder returns the source of a folder. It returns an error only if the folder does not exist.
-func openFolder(dir string, root Root) (*source, error) {
+func openFolder(ctx context.Context, dir string, root Root) (*source, error) {
 	if err := manifest.CheckFolder(dir); err != nil {
 		if _, missing := os.Lstat(dir); errors.Is(missing, fs.ErrNotExist) {
 			err = &NoFolderError{Folder: dir, Err: err}
@@ -58,7 +60,8 @@ func openFolder(dir string, root Root) (*source, error) {
 	s.ignore, badIgnore = readIgnore(dir)
 	s.kptfile, badKptfile = inventory.ReadKptfile(dir)
 	s.problems = errors.Join(badIgnore, badKptfile)
-	if name := kustomize.File(dir); name != "" && !s.ignore.has(name, false) && !s.isLocalFile(name) {
+	if name := kustomize.File(dir); name != "" && !s.ignore.has(name, false) &&
+		!s.isLocalFile(ctx, name) {
 		s.kustomization = name
 	}
 	return s, nil
@@ -68,9 +71,9 @@ func openFolder(dir string, root Root) (*source, error) {
 // returns the objects of the valid files.
 func (s *source) manifests(ctx context.Context) ([]manifest.Object, error) {
 	if s.kustomization == "" {
-		return s.load()
+		return s.load(ctx)
 	}
-	objects, badTop := s.topInventories()
+	objects, badTop := s.topInventories(ctx)
 	built, err := kustomize.Build(ctx, s.dir, s.root, s.options(skipLocal))
 	for _, obj := range built {
 		if !isInventoryObject(obj.Object) {
@@ -81,9 +84,9 @@ func (s *source) manifests(ctx context.Context) ([]manifest.Object, error) {
 }
 
 // load reads the manifests of the folder.
-func (s *source) load() ([]manifest.Object, error) {
+func (s *source) load(ctx context.Context) ([]manifest.Object, error) {
 	var errs []error
-	objects, err := manifest.LoadDir(s.dir, func(rel string, d fs.DirEntry) bool {
+	objects, err := manifest.LoadDir(ctx, s.dir, func(rel string, d fs.DirEntry) bool {
 		switch {
 		case rel == RulesName, rel == s.excluded, s.ignore.has(rel, d.IsDir()),
 			!d.IsDir() && s.kptfile.Configures(rel):
@@ -91,7 +94,7 @@ func (s *source) load() ([]manifest.Object, error) {
 		case d.IsDir() || !kustomize.IsFile(d.Name()):
 			return false
 		}
-		if path.Dir(rel) != "." && !s.isLocalFile(rel) {
+		if path.Dir(rel) != "." && !s.isLocalFile(ctx, rel) {
 			errs = append(errs, fmt.Errorf(
 				"%s: only a kustomization at the top of the package is built; give %q as the "+
 					"package, or leave the folder out with %s", rel,
@@ -105,13 +108,14 @@ func (s *source) load() ([]manifest.Object, error) {
 
 // options returns the options of reading manifests.
 func (s *source) options(omit manifest.Omit) manifest.Options {
-	return manifest.Options{Omit: omit, Unnamed: s.unnamed, Warn: s.warn, Foreign: s.foreign}
+	return manifest.Options{Omit: omit, Unnamed: s.unnamed, Warn: s.warn, Foreign: s.foreign,
+		Budget: s.budget}
 }
 
 // topInventories returns the objects that describe an inventory at the top of a folder with a
 // kustomization. Other files there may not hold objects.
-func (s *source) topInventories() ([]manifest.Object, error) {
-	return manifest.LoadDir(s.dir, func(rel string, d fs.DirEntry) bool {
+func (s *source) topInventories(ctx context.Context) ([]manifest.Object, error) {
+	return manifest.LoadDir(ctx, s.dir, func(rel string, d fs.DirEntry) bool {
 		return d.IsDir() || rel == RulesName || rel == s.excluded || rel == s.kustomization ||
 			s.ignore.has(rel, false) ||
 			!s.mayHoldInventory(rel)
@@ -142,7 +146,7 @@ func (s *source) inventories(ctx context.Context) *contents {
 	if s.kustomization == "" {
 		return s.contents(ctx)
 	}
-	objects, err := s.topInventories()
+	objects, err := s.topInventories(ctx)
 	return s.classify(objects, err)
 }
 
@@ -152,16 +156,18 @@ type Manifests struct {
 	Unnamed func(obj map[string]any) bool // objects that need no name; nil: none
 	Warn    func(text string)             // receives warnings; nil ignores them
 	Root    Root                          // confines the bases of a kustomization
+	// Budget limits the memory of the objects of all folders and texts together; nil: of each alone.
+	Budget *yamlsize.Budget
 }
 
 // LoadFolder returns the objects of a folder: .krmignore counts, a kustomization at the top is
 // built, and local configuration is left out. The error joins all problems. An inventory is one.
 func (m Manifests) LoadFolder(ctx context.Context, dir string) ([]manifest.Object, error) {
-	s, err := openFolder(dir, m.Root)
+	s, err := openFolder(ctx, dir, m.Root)
 	if err != nil {
 		return nil, err
 	}
-	s.warn, s.unnamed = m.Warn, m.Unnamed
+	s.warn, s.unnamed, s.budget = m.Warn, m.Unnamed, m.Budget
 	name := cmp.Or(m.Name, dir)
 	found, err := s.manifests(ctx)
 	if ctx.Err() != nil {
@@ -177,10 +183,12 @@ func (m Manifests) LoadFolder(ctx context.Context, dir string) ([]manifest.Objec
 
 // Parse returns the objects of one file or stream, as LoadFolder does. Folder is where it is, or
 // Stdin.
-func (m Manifests) Parse(text []byte, name, folder string) ([]manifest.Object, error) {
+func (m Manifests) Parse(
+	ctx context.Context, text []byte, name, folder string,
+) ([]manifest.Object, error) {
 	var errs []error
-	found, err := manifest.Parse(text, name, manifest.Options{
-		Unnamed: m.Unnamed, Warn: m.Warn,
+	found, err := manifest.Parse(ctx, text, name, manifest.Options{
+		Unnamed: m.Unnamed, Warn: m.Warn, Budget: m.Budget,
 		Omit: func(obj map[string]any) bool {
 			u := &unstructured.Unstructured{Object: obj}
 			if u.GroupVersionKind().GroupKind() != inventory.KptfileKind.GroupKind() {
@@ -254,7 +262,7 @@ func (c *contents) add(obj manifest.Object, inSubpackage func() bool) {
 }
 
 // isLocalFile reports whether the object of a file is marked as local configuration.
-func (s *source) isLocalFile(rel string) bool {
+func (s *source) isLocalFile(ctx context.Context, rel string) bool {
 	text, err := boundedio.ReadFileIn(s.dir, rel)
 	if err != nil {
 		return false
@@ -264,7 +272,8 @@ func (s *source) isLocalFile(rel string) bool {
 		local = local || skipLocal(obj)
 		return true
 	}
-	_, _ = manifest.Parse(text, rel, manifest.Options{Omit: omit}) // another reader reports errors
+	// Another reader reports errors.
+	_, _ = manifest.Parse(ctx, text, rel, manifest.Options{Omit: omit})
 	return local
 }
 

@@ -49,7 +49,7 @@ type Initialization struct {
 
 // PrepareInit reads the package in a folder.
 func PrepareInit(ctx context.Context, dir string, o InitOptions) (*Initialization, error) {
-	source, err := openFolder(dir, o.Root)
+	source, err := openFolder(ctx, dir, o.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,9 @@ func otherObjects(dir, name string, omit manifest.Omit) ([]manifest.Object, erro
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory: %w", err)
 	}
-	return manifest.Parse(text, name, manifest.Options{Omit: omit, Foreign: manifest.KeepForeign})
+	// The file was read before, and is about to be replaced: nothing waits for this.
+	return manifest.Parse(context.Background(), text, name,
+		manifest.Options{Omit: omit, Foreign: manifest.KeepForeign})
 }
 
 // inventory returns the inventory for the options. A missing name or ID is generated.

@@ -45,12 +45,12 @@ func written(t *testing.T, kptfile string) string {
 }
 
 // kptfileInventoryOf returns the inventory in the Kptfile of a package folder, or nil.
-func kptfileInventoryOf(dir string) (*inventory.Inventory, error) {
-	s, err := openFolder(dir, Root{})
+func kptfileInventoryOf(t *testing.T, dir string) (*inventory.Inventory, error) {
+	s, err := openFolder(t.Context(), dir, Root{})
 	if err != nil || s.problems != nil {
 		return nil, errors.Join(err, s.problems)
 	}
-	inv, err := s.contents(context.Background()).inventory()
+	inv, err := s.contents(t.Context()).inventory()
 	if none := (*NoInventoryError)(nil); errors.As(err, &none) {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func kptfileInventoryOf(dir string) (*inventory.Inventory, error) {
 }
 
 func TestKptfileInventory(t *testing.T) {
-	inv, err := kptfileInventoryOf(written(t, aKptfile))
+	inv, err := kptfileInventoryOf(t, written(t, aKptfile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestKptfileInventory(t *testing.T) {
 			"cannot unmarshal",
 		"inventory:\n\tname: a": "Kptfile: line 5: ",
 	} {
-		inv, err := kptfileInventoryOf(
+		inv, err := kptfileInventoryOf(t,
 			written(t, "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: demo}\n"+text),
 		)
 		if inv != nil || (err == nil) != (want == "") ||
@@ -156,7 +156,7 @@ func TestKptfileIsReplacedInPlace(t *testing.T) {
 	if link, err := os.Readlink(filepath.Join(dir, "Kptfile")); err != nil || link != "real" {
 		t.Errorf("the link leads to %q, %v", link, err)
 	}
-	if inv, err := kptfileInventoryOf(dir); inv != nil || err != nil {
+	if inv, err := kptfileInventoryOf(t, dir); inv != nil || err != nil {
 		t.Errorf("the inventory is %v, %v", inv, err)
 	}
 }

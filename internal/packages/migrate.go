@@ -275,7 +275,7 @@ func addMembers(
 func toMigrate(
 	ctx context.Context, dir string, root Root,
 ) (descriptions, error) {
-	s, err := openFolder(dir, root)
+	s, err := openFolder(ctx, dir, root)
 	if err != nil {
 		return descriptions{}, err
 	}

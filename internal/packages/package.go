@@ -120,7 +120,7 @@ func readContents(
 	if err != nil {
 		return nil, err
 	}
-	s, err := openFolder(dir, in.Root)
+	s, err := openFolder(ctx, dir, in.Root)
 	if err != nil {
 		return nil, err
 	}

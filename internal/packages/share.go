@@ -2,6 +2,7 @@ package packages
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"path"
 	"regexp"
@@ -39,7 +40,7 @@ var secretKind = regexp.MustCompile(`(?m)\bkind["']?\s*:\s*["']?Secret\b`)
 // Share returns a file of a package as other clusters may have it. Its path has slashes. Files that
 // are no manifests, or broken ones, are returned as they were; of one that cannot be read and has a
 // Secret, it is not known whether that has data, so that it counts as private.
-func Share(name string, text []byte) (SharedFile, error) {
+func Share(ctx context.Context, name string, text []byte) (SharedFile, error) {
 	file := SharedFile{Text: text}
 	if path.Base(name) == inventory.KptfileName {
 		return shareKptfile(name, text)
@@ -69,7 +70,7 @@ func Share(name string, text []byte) (SharedFile, error) {
 		return true
 	}
 	// Parse may modify the text. Its errors are for those who apply the file.
-	_, err := manifest.Parse(bytes.Clone(text), name, manifest.Options{
+	_, err := manifest.Parse(ctx, bytes.Clone(text), name, manifest.Options{
 		Omit: look, Foreign: manifest.KeepForeign,
 	})
 	if err != nil && len(file.Secrets) == 0 && secretKind.Match(text) {

@@ -31,7 +31,7 @@ func TestShareSecrets(t *testing.T) {
 		"broken":         {"kind: Secret\ndata: {k: [}", []string{"a Secret that cannot be read"}},
 		"other error":    {"kind: ConfigMap\ndata: {k: [}", nil},
 	} {
-		file, err := Share("a.yaml", []byte(test.text))
+		file, err := Share(t.Context(), "a.yaml", []byte(test.text))
 		if err != nil || !slices.Equal(file.Secrets, test.want) {
 			t.Errorf("%s: got %q, %v, want %q", name, file.Secrets, err, test.want)
 		}

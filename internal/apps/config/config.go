@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 const (
@@ -164,6 +165,9 @@ func (c *Config) readConfigMap(r resource.Resource, version string) error {
 	held, ok := data[dataKey].(string)
 	if !ok {
 		return fmt.Errorf("Expected to find field 'data.\"%s\"', but did not", dataKey)
+	}
+	if err := yamlsize.Check([]byte(held)); err != nil {
+		return fmt.Errorf("Parsing kapp config as resource: %w", err)
 	}
 	var obj map[string]any
 	if err := yaml.Unmarshal([]byte(held), &obj); err != nil {

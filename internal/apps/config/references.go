@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // reference is a place in other objects that names a versioned object.
@@ -139,7 +140,11 @@ func explicitRefKeys(annotations map[string]any) []string {
 // parseExplicit parses the reference in an annotation.
 func parseExplicit(key, value string) (map[string]any, error) {
 	var fields map[string]any
-	if err := yaml.Unmarshal([]byte(value), &fields); err != nil {
+	err := yamlsize.Check([]byte(value))
+	if err == nil {
+		err = yaml.Unmarshal([]byte(value), &fields)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("Parsing versioned explicit reference from annotation '%s': %w", key, err)
 	}
 	for _, name := range [...]string{"apiVersion", "kind", "name"} {

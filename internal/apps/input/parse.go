@@ -2,6 +2,8 @@ package input
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,24 +14,30 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
-// parse parses the documents of a text. Documents count from 1, including those without content.
-// Errors have kapp's text, followed by the origin. warn, unless nil, receives warnings.
-func parse(text []byte, name string, warn func(string)) ([]resource.Resource, error) {
+// parse parses the documents of a text, until the context ends. Documents count from 1, including
+// those without content. Errors have kapp's text, followed by the origin.
+func (s Source) parse(ctx context.Context, text []byte) ([]resource.Resource, error) {
+	name, budget := s.Name, cmp.Or(s.budget, &yamlsize.Budget{})
+	budget.AddText(len(text))
 	text, err := utf8Text(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, name)
 	}
 	documents := newDocuments(text)
 	var c *checker
-	if warn != nil {
-		c = &checker{print: warn}
+	if s.warn != nil {
+		c = &checker{print: s.warn}
 		defer c.end(name)
 	}
 	var all []resource.Resource
 	for number := 1; ; number++ {
 		origin := fmt.Sprintf("%s doc %d", name, number)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		document, err := documents.next()
 		if err == io.EOF {
 			return all, nil
@@ -39,7 +47,7 @@ func parse(text []byte, name string, warn func(string)) ([]resource.Resource, er
 			c.origin, c.start = origin, documents.start
 		}
 		if err == nil {
-			objects, err = readObjects(document, c)
+			objects, err = readObjects(document, c, budget)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w (%s)", plaintext.HideYAML(err), origin)
@@ -52,13 +60,22 @@ func parse(text []byte, name string, warn func(string)) ([]resource.Resource, er
 }
 
 // readObjects returns the objects of a document: none, one, or the items of a list.
-func readObjects(document []byte, c *checker) ([]map[string]any, error) {
+func readObjects(
+	document []byte, c *checker, budget *yamlsize.Budget,
+) ([]map[string]any, error) {
+	if err := yamlsize.Check(document); err != nil {
+		return nil, err
+	}
 	value, err := decode(document, c)
 	if err != nil {
 		return nil, fmt.Errorf("error converting YAML to JSON: %w", err)
 	}
 	if value == nil {
 		return nil, nil
+	}
+	budget.Add(value)
+	if err := budget.Err(); err != nil {
+		return nil, err
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -68,7 +85,11 @@ func readObjects(document []byte, c *checker) ([]map[string]any, error) {
 	if len(object) == 0 {
 		return nil, nil
 	}
-	return expandList(nil, object)
+	objects, err := expandList(nil, object)
+	for range objects {
+		budget.AddObject()
+	}
+	return objects, err
 }
 
 // expandList appends an object, or its items if it has items and no name, or is of kind List.

@@ -21,6 +21,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/foreign"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // Options are the sources of manifests.
@@ -52,6 +53,8 @@ type Source struct {
 	warn func(string)
 	// foreign receives warnings about objects that are meant for other tools; nil: none
 	foreign func(string)
+
+	budget *yamlsize.Budget // of all sources; nil means that this is the only one
 }
 
 // Load reads all files. It is an error to name none.
@@ -61,12 +64,14 @@ func Load(ctx context.Context, o Options) ([]resource.Resource, error) {
 			"Expected at least one --file (-f) specified with a file or directory path")
 	}
 	var all []resource.Resource
+	budget := &yamlsize.Budget{}
 	for _, file := range o.Files {
 		sources, err := o.Sources(file)
 		if err != nil {
 			return nil, err
 		}
 		for _, source := range sources {
+			source.budget = budget
 			some, err := source.Load(ctx)
 			if err != nil {
 				return nil, err
@@ -80,7 +85,7 @@ func Load(ctx context.Context, o Options) ([]resource.Resource, error) {
 // Sources returns the sources for one of the files: several for a folder.
 func (o Options) Sources(file string) ([]Source, error) {
 	if file == "-" {
-		return []Source{{"stdin", o.stdin, o.Warn, o.Foreign}}, nil
+		return []Source{{Name: "stdin", read: o.stdin, warn: o.Warn, foreign: o.Foreign}}, nil
 	}
 	if IsURL(file) {
 		return []Source{o.urlSource(file)}, nil
@@ -91,7 +96,7 @@ func (o Options) Sources(file string) ([]Source, error) {
 	}
 	if !info.IsDir() {
 		read := func(ctx context.Context) ([]byte, error) { return boundedio.ReadNamed(ctx, file) }
-		return []Source{{"file '" + file + "'", read, o.Warn, o.Foreign}}, nil
+		return []Source{{Name: "file '" + file + "'", read: read, warn: o.Warn, foreign: o.Foreign}}, nil
 	}
 	names, err := listManifests(file)
 	if err != nil {
@@ -102,7 +107,9 @@ func (o Options) Sources(file string) ([]Source, error) {
 		read := func(context.Context) ([]byte, error) {
 			return boundedio.ReadFileIn(file, filepath.ToSlash(name))
 		}
-		sources[i] = Source{"file '" + filepath.Join(file, name) + "'", read, o.Warn, o.Foreign}
+		sources[i] = Source{
+			Name: "file '" + filepath.Join(file, name) + "'", read: read, warn: o.Warn, foreign: o.Foreign,
+		}
 	}
 	return sources, nil
 }
@@ -113,7 +120,7 @@ func (s Source) Load(ctx context.Context) ([]resource.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := parse(text, s.Name, s.warn)
+	found, err := s.parse(ctx, text)
 	if s.foreign != nil {
 		for _, r := range found {
 			warnForeign(r, s.foreign)

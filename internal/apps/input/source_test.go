@@ -137,13 +137,14 @@ func TestInterrupted(t *testing.T) {
 
 // TestManyProblems reports a part of them, and the number of the others.
 func TestManyProblems(t *testing.T) {
-	all, err := parse([]byte(strings.Repeat("a: b\n---\n", 50_000)), "many", nil)
+	all, err := (Source{Name: "many"}).parse(t.Context(),
+		[]byte(strings.Repeat("a: b\n---\n", 20_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = Preparation{Namespace: "demo", Kinds: cluster}.Run(all)
 	if text := fmt.Sprint(err); strings.Count(text, "\n- ") != maxProblems+1 ||
-		!strings.HasSuffix(text, "\n- and 149900 more") {
+		!strings.HasSuffix(text, "\n- and 59900 more") {
 		t.Errorf("Run = %d lines, %.200s", strings.Count(text, "\n"), text)
 	}
 }
@@ -152,7 +153,8 @@ func TestManyProblems(t *testing.T) {
 func TestManyWarnings(t *testing.T) {
 	var warnings []string
 	warn := func(text string) { warnings = append(warnings, text) }
-	if _, err := parse([]byte(strings.Repeat("{a: 1, a: 2}\n---\n", 50)), "many", warn); err != nil {
+	text := []byte(strings.Repeat("{a: 1, a: 2}\n---\n", 50))
+	if _, err := (Source{Name: "many", warn: warn}).parse(t.Context(), text); err != nil {
 		t.Fatal(err)
 	}
 	if len(warnings) != maxWarnings+1 || warnings[maxWarnings] != "many: and 30 more warnings" {
@@ -196,7 +198,7 @@ func FuzzLoad(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		all, err := parse(text, "fuzz", func(string) {})
+		all, err := Source{Name: "fuzz", warn: func(string) {}}.parse(t.Context(), text)
 		if err != nil {
 			return
 		}

@@ -24,7 +24,9 @@ func IsURL(file string) bool {
 // urlSource returns the source for a URL.
 func (o Options) urlSource(address string) Source {
 	read := func(ctx context.Context) ([]byte, error) { return o.Fetch(ctx, address) }
-	return Source{"HTTP URL '" + PrintableURL(address) + "'", read, o.Warn, o.Foreign}
+	return Source{
+		Name: "HTTP URL '" + PrintableURL(address) + "'", read: read, warn: o.Warn, foreign: o.Foreign,
+	}
 }
 
 // PrintableURL returns a URL without its password.

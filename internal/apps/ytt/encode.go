@@ -10,6 +10,8 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // encodeJSON returns compact JSON with sorted keys, or indented JSON with indent=N.
@@ -46,6 +48,9 @@ func decodeJSON(s string) (starlark.Value, error) {
 
 func decodeYAML(s string) (starlark.Value, error) {
 	var value any
+	if err := yamlsize.Check([]byte(s)); err != nil {
+		return nil, err
+	}
 	if err := yaml.Unmarshal([]byte(s), &value); err != nil {
 		return nil, err
 	}

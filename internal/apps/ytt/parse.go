@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // kind is the kind of a node: in the first group, of the item; in the second, of its value.
@@ -49,6 +51,9 @@ type template struct {
 
 // parseTemplate parses YAML with its comments.
 func parseTemplate(text string) (*template, error) {
+	if tooMany := (*yamlsize.TooManyError)(nil); errors.As(yamlsize.Check([]byte(text)), &tooMany) {
+		return nil, fmt.Errorf("line %d: %w", tooMany.Line, tooMany)
+	}
 	p := &parser{lines: strings.Split(text, "\n")}
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var docs []*yaml.Node

@@ -97,7 +97,7 @@ func (f *pushFlags) run(ctx context.Context, env *cli.Env, dir, text string) err
 	if err != nil {
 		return err
 	}
-	t, err := f.read(env, dir)
+	t, err := f.read(ctx, env, dir)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,9 @@ func (f *pushFlags) target(text string) (artifact.Reference, error) {
 }
 
 // read returns the files of a folder that others may have.
-func (f *pushFlags) read(env *cli.Env, dir string) (artifact.Tree, error) {
+func (f *pushFlags) read(
+	ctx context.Context, env *cli.Env, dir string,
+) (artifact.Tree, error) {
 	ignored, err := packages.Ignored(dir)
 	if err != nil {
 		return nil, err
@@ -163,7 +165,7 @@ func (f *pushFlags) read(env *cli.Env, dir string) (artifact.Tree, error) {
 	var errs []error
 	secrets := false
 	for _, name := range t.Paths() {
-		file, err := packages.Share(name, t[name].Data)
+		file, err := packages.Share(ctx, name, t[name].Data)
 		errs = append(errs, err)
 		switch {
 		case file.Inventory:

@@ -9,6 +9,7 @@ package edit
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func endOfDocument(file []byte, begin int) int {
 // that it cannot be read, or is not one map.
 func decode(text []byte) (map[string]any, error) {
 	var found []map[string]any
-	_, err := manifest.Parse(bytes.Clone(text), "the document", manifest.Options{
+	_, err := manifest.Parse(context.Background(), bytes.Clone(text), "the document", manifest.Options{
 		Omit: func(fields map[string]any) bool {
 			found = append(found, fields)
 			return true

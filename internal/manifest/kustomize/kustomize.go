@@ -81,7 +81,7 @@ func Build(
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %s", name, errorText(real, root.Dir, err))
 	}
-	return manifest.Parse(text, name+Built, o)
+	return manifest.Parse(ctx, text, name+Built, o)
 }
 
 // wait returns the result of a build, or the cause why the context ended. A build that the end of

@@ -183,7 +183,7 @@ func TestDeletedRecordIsCreatedAgain(t *testing.T) {
 func TestCluster(t *testing.T) {
 	inv := anInventory()
 	inv.Cluster = "context:prod-*"
-	objects, err := manifest.Parse(inv.Text(), "resourcegroup.yaml", manifest.Options{})
+	objects, err := manifest.Parse(t.Context(), inv.Text(), "resourcegroup.yaml", manifest.Options{})
 	if err != nil || len(objects) != 1 {
 		t.Fatalf("%d objects, error %v", len(objects), err)
 	}

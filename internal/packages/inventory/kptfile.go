@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // KptfileName is the file that makes a folder a package of kpt.
@@ -69,6 +71,9 @@ func ReadKptfile(dir string) (*Kptfile, error) {
 
 // ParseKptfile parses the text of a Kptfile; where names it in errors. Unknown fields are errors.
 func ParseKptfile(text []byte, where string) (*Kptfile, error) {
+	if tooMany := (*yamlsize.TooManyError)(nil); errors.As(yamlsize.Check(text), &tooMany) {
+		return &Kptfile{}, fmt.Errorf("%s: line %d: %w", where, tooMany.Line, tooMany)
+	}
 	var head struct {
 		APIVersion string `yaml:"apiVersion"`
 		Kind       string `yaml:"kind"`

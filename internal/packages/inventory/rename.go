@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // Renamed returns a copy of an inventory whose record has another name or namespace. The record
@@ -75,6 +76,9 @@ var errNoSection = errors.New("cannot tell where the name of the inventory is; c
 
 // findSection returns the section of a file that names an inventory.
 func findSection(text []byte, ref object.Ref) (section, error) {
+	if err := yamlsize.Check(text); err != nil {
+		return section{}, err
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var document yaml.Node

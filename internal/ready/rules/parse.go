@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // Parse reads rules that users write. A file is a list of rules, or an object with such a list
@@ -71,6 +72,9 @@ func Parse(name string, data []byte) ([]ready.Rule, error) {
 
 // parseFile reads the rules of all documents of a file without compiling them.
 func parseFile(name string, data []byte) ([]*rule, error) {
+	if tooMany := (*yamlsize.TooManyError)(nil); errors.As(yamlsize.Check(data), &tooMany) {
+		return nil, fmt.Errorf("%s:%d: %w", name, tooMany.Line, tooMany)
+	}
 	var rules []*rule
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {

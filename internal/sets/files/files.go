@@ -27,6 +27,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/suggest"
+	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // Options are what is read.
@@ -69,8 +70,9 @@ func Read(ctx context.Context, o Options) ([]manifest.Object, error) {
 	}
 	var objects []manifest.Object
 	var errs []error
+	budget := &yamlsize.Budget{}
 	for _, path := range o.Paths {
-		some, err := o.read(ctx, path)
+		some, err := o.read(ctx, path, budget)
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -88,9 +90,11 @@ func isUnnamed(obj map[string]any) bool {
 }
 
 // read returns the objects of one path.
-func (o Options) read(ctx context.Context, file string) ([]manifest.Object, error) {
+func (o Options) read(
+	ctx context.Context, file string, budget *yamlsize.Budget,
+) ([]manifest.Object, error) {
 	options := packages.Manifests{
-		Unnamed: isUnnamed, Warn: o.Warn, Root: packages.Root{Dir: o.Root},
+		Unnamed: isUnnamed, Warn: o.Warn, Root: packages.Root{Dir: o.Root}, Budget: budget,
 	}
 	var text []byte
 	var err error
@@ -117,7 +121,7 @@ func (o Options) read(ctx context.Context, file string) ([]manifest.Object, erro
 	if err != nil {
 		return nil, err
 	}
-	return options.Parse(text, filepath.ToSlash(name), folder)
+	return options.Parse(ctx, text, filepath.ToSlash(name), folder)
 }
 
 // readFolder returns the objects of a folder.
