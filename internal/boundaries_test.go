@@ -481,6 +481,7 @@ var boundaries = map[string]boundary{
 			"engine",
 			"event",
 			"fullscreen",
+			"limit",
 			"lock",
 			"manifest",
 			"object",

@@ -25,6 +25,7 @@ import (
 	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/fullscreen"
+	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/view"
@@ -39,6 +40,10 @@ type Env struct {
 	Err    io.Writer
 	Getenv func(string) string // returns a variable of the environment
 	Now    func() time.Time    // returns the time of day
+
+	// AnswerTime is how long a server of the cluster may take to begin an answer, and to continue it.
+	// If it is not set, it is the default of package cluster.
+	AnswerTime limit.Time
 
 	// Restorer restores a terminal on which a screen is drawn. Nil means that none is drawn on.
 	Restorer *fullscreen.Restorer

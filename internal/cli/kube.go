@@ -149,7 +149,7 @@ func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 		return nil, k.unreadable(err)
 	}
 	options.UserAgent, options.CacheDir = "muster/"+Version(), k.flags.cacheDir()
-	options.FieldValidation = k.fieldValidation
+	options.FieldValidation, options.AnswerTime = k.fieldValidation, k.env.AnswerTime
 	if options.Trace == nil && k.verbosity >= traceLevel {
 		options.Trace = trace(k.env.Err)
 	}
