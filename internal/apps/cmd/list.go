@@ -16,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/ui"
+	"github.com/muster-deploy/muster/internal/cluster"
 )
 
 // listCommand is the command list with its flags.
@@ -68,7 +69,8 @@ func (l *listCommand) run(ctx context.Context, s *session) error {
 	}
 	found, err := s.apps.List(ctx, apps.ListRequest{Namespace: namespace, Labels: selector,
 		Age: age})
-	if refused := (*apierrors.StatusError)(nil); errors.As(err, &refused) {
+	refused, delayed := (*apierrors.StatusError)(nil), (*cluster.DelayError)(nil)
+	if errors.As(err, &refused) && !errors.As(err, &delayed) {
 		return refused // in the words of the server alone, as kapp
 	}
 	if err != nil {
