@@ -102,6 +102,10 @@ func (s *Set) Apply(ctx context.Context, o ApplyOptions, sink func(Event)) (*Res
 	return s.run(ctx, op, runOptions{
 		command: "apply", check: o.Check, limits: o.PlanOptions.check, exact: o.Exact, noWait: o.NoWait,
 		timeout: o.Timeout, history: o.History, holder: o.Holder, restores: s.revision,
+		fields: s.fieldValidation(o.PlanOptions),
+		validate: func(ctx context.Context, op sets.Operation, locked bool) error {
+			return s.validate(ctx, op, o.PlanOptions, locked)
+		},
 	}, sink)
 }
 
@@ -131,12 +135,16 @@ type runOptions struct {
 	command string
 	check   func(*Plan) error
 	limits  func(sets.Operation) error
-	exact   bool
-	noWait  bool
-	timeout time.Duration
-	history HistoryOptions
-	keep    bool // the history, although the set is destroyed
-	holder  Holder
+	// validate validates the objects of the plan; nil for none. Fields is what the server does about
+	// unknown fields.
+	validate func(ctx context.Context, op sets.Operation, locked bool) error
+	fields   string
+	exact    bool
+	noWait   bool
+	timeout  time.Duration
+	history  HistoryOptions
+	keep     bool // the history, although the set is destroyed
+	holder   Holder
 	// restores is the revision of the history that is applied; 0 is none.
 	restores int
 }
@@ -155,7 +163,7 @@ func (s *Set) run(
 		}
 	}(ctx)
 	ctx = run
-	made, err := makePlan(ctx, op, o)
+	made, err := makePlan(ctx, op, o, held != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -185,9 +193,17 @@ func (s *Set) run(
 }
 
 // makePlan makes and checks the plan of an operation.
-func makePlan(ctx context.Context, op sets.Operation, o runOptions) (*Plan, error) {
+// Locked reports whether the lock of the set is held.
+func makePlan(
+	ctx context.Context, op sets.Operation, o runOptions, locked bool,
+) (*Plan, error) {
 	if err := op.MakePlan(ctx); err != nil {
 		return nil, missing(err)
+	}
+	if o.validate != nil {
+		if err := o.validate(ctx, op, locked); err != nil {
+			return nil, err
+		}
 	}
 	return checkPlan(ctx, op, o)
 }
@@ -207,7 +223,7 @@ func checkPlan(ctx context.Context, op sets.Operation, o runOptions) (*Plan, err
 // engineOptions returns how the plan is run.
 func (o runOptions) engineOptions() engine.Options {
 	return engine.Options{
-		Limits: limitsOf(o.timeout), GiveUp: true,
+		Limits: limitsOf(o.timeout), GiveUp: true, FieldValidation: o.fields,
 	}
 }
 

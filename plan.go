@@ -44,6 +44,10 @@ type PlanOptions struct {
 	// PersistentVolumeClaim and PersistentVolume.
 	AllowDelete []string
 	AllowEmpty  bool // a set without objects may prune all that it has deployed
+	// Validate is what is done about fields that the server does not know, values of wrong types, and
+	// namespaces that neither exist nor are in the set. Empty is ValidateStrict: the error is a
+	// *ValidationError, and nothing is written. ValidateWarn passes them to Source.Notice.
+	Validate string
 }
 
 // options returns the options for the packages of the program.
@@ -58,6 +62,9 @@ func (o PlanOptions) options(now time.Time) (packages.PlanOptions, error) {
 	}
 	if o.FieldManager == "" {
 		o.FieldManager = DefaultManager
+	}
+	if _, err := o.validation(); err != nil {
+		return packages.PlanOptions{}, err
 	}
 	ignore, err := ignoreRules(o.Ignore)
 	if err != nil {
@@ -278,6 +285,9 @@ func (s *Set) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 		return nil, err
 	}
 	if err := o.check(op); err != nil {
+		return nil, err
+	}
+	if err := s.validate(ctx, op, o, false); err != nil {
 		return nil, err
 	}
 	return newPlan(ctx, op)

@@ -128,6 +128,10 @@ var boundaries = map[string]boundary{
 		},
 		why: "tables of types and defaults; the types themselves would be a third of the program",
 	},
+	"openapi": {
+		level: 0,
+		why:   "documents in, problems out; the types of the library for them would be a megabyte",
+	},
 	"diff/jsonvalue": {
 		level: 0,
 		why:   "two values in, their differences out",
@@ -195,6 +199,7 @@ var boundaries = map[string]boundary{
 			"crash",
 			"limit",
 			"object",
+			"openapi",
 			"suggest",
 		},
 		libraries: []string{
@@ -657,6 +662,7 @@ var boundaries = map[string]boundary{
 			"apps/resource",
 			"apps/versions",
 			"boundedio",
+			"builtin",
 			"cluster",
 			"diff",
 			"drift",
@@ -670,6 +676,7 @@ var boundaries = map[string]boundary{
 			"manifest/kustomize",
 			"mutation",
 			"object",
+			"openapi",
 			"owner",
 			"packages",
 			"packages/inventory",

@@ -34,7 +34,7 @@ type Kube struct {
 	given     bool                  // parseLeading found flags for the cluster
 	sources   map[object.Ref]string // files and documents of objects
 
-	fieldValidation string // of writes; empty is the server's default
+	omitted map[string]bool // warnings that are not printed
 }
 
 func newKube(env *Env) *Kube { return &Kube{env: env} }
@@ -149,7 +149,7 @@ func (k *Kube) Connect(options cluster.Options) (*cluster.Client, error) {
 		return nil, k.unreadable(err)
 	}
 	options.UserAgent, options.CacheDir = "muster/"+Version(), k.flags.cacheDir()
-	options.FieldValidation, options.AnswerTime = k.fieldValidation, k.env.AnswerTime
+	options.AnswerTime = k.env.AnswerTime
 	if options.Trace == nil && k.verbosity >= traceLevel {
 		options.Trace = trace(k.env.Err)
 	}
@@ -220,15 +220,23 @@ func (k *Kube) lookedIn() string {
 // write.
 func (k *Kube) SetSources(sources map[object.Ref]string) { k.sources = sources }
 
-// SetFieldValidation sets what the server does about unknown fields of what is written: Strict,
-// Warn or Ignore. Call it before a client is made.
-func (k *Kube) SetFieldValidation(mode string) { k.fieldValidation = mode }
+// OmitWarning omits a warning of the server about an object: another one says the same. Call it
+// before the first write.
+func (k *Kube) OmitWarning(about object.Ref, text string) {
+	if k.omitted == nil {
+		k.omitted = map[string]bool{}
+	}
+	k.omitted[about.String()+": "+text] = true
+}
 
 // warn prints each warning of the server once per object.
 func (k *Kube) warn() cluster.Warn {
 	var mu sync.Mutex
 	shown := map[string]bool{}
 	return func(about object.Ref, text string) {
+		if k.omitted[about.String()+": "+text] {
+			return
+		}
 		line := "Warning: " + text
 		if about != (object.Ref{}) {
 			line = fmt.Sprintf("Warning: %s: %s", about, text)

@@ -46,11 +46,14 @@ func RunOperation(
 const TryCreations = 100
 
 // Outlooks runs a plan dry and returns the outlook for each object, in the order of the plan.
+// Fields is what the server does about unknown fields: see cluster.Write.
 func Outlooks(
-	ctx context.Context, env *Env, op Operation, mode engine.DryRun,
+	ctx context.Context, env *Env, op Operation, mode engine.DryRun, fields string,
 ) ([]view.Outlook, error) {
 	return view.Outlooks(op.Plan(), env.Notice, func(sink event.Sink) error {
-		options := engine.Options{DryRun: mode, TryCreations: TryCreations}
+		options := engine.Options{
+			DryRun: mode, TryCreations: TryCreations, FieldValidation: fields,
+		}
 		if _, err := op.Run(ctx, options, sink); err != nil {
 			return err
 		}

@@ -41,12 +41,13 @@ type Client struct {
 	withoutManagedFields dynamic.Interface // reads objects without managed fields
 	host                 string
 
-	fieldValidation string // of writes
+	cacheDir string // empty for none
 
-	mu     sync.Mutex
-	kinds  *kindTable     // nil until discovery
-	asking *discoveryCall // nil if no discovery is in progress
-	memory listVersions
+	mu      sync.Mutex
+	schemas map[schema.GroupVersion]knownSchema
+	kinds   *kindTable     // nil until discovery
+	asking  *discoveryCall // nil if no discovery is in progress
+	memory  listVersions
 
 	throttled *atomic.Int64
 }
@@ -56,13 +57,12 @@ type Options struct {
 	Trace     func(Request) // called once for every request, from any goroutine
 	Warn      Warn          // called for every warning of the server, from any goroutine
 	UserAgent string
-	CacheDir  string // folder of the discovery cache; empty for none
+	// CacheDir is the folder in which the kinds of servers and their schemas are kept between runs;
+	// empty for none.
+	CacheDir string
 	// AnswerTime is how long the server may take to begin its answer, and to continue it. If it is not
 	// set, it is a little longer than the API server permits itself.
 	AnswerTime limit.Time
-	// FieldValidation is what the server does about unknown and repeated fields of what is written:
-	// Strict, Warn or Ignore. Empty is the server's default, Warn.
-	FieldValidation string
 }
 
 // Warn receives a warning of the server, without values of Secrets, and the object whose write or
@@ -123,7 +123,8 @@ func New(config *rest.Config, o Options) (*Client, error) {
 		withManagedFields:    dynamic.New(sentOnce{complete}),
 		withoutManagedFields: dynamic.New(sentOnce{trimmed}),
 		host:                 config.Host,
-		fieldValidation:      o.FieldValidation,
+		cacheDir:             o.CacheDir,
+		schemas:              map[schema.GroupVersion]knownSchema{},
 		memory: listVersions{
 			versions: map[schema.GroupResource]string{},
 			listed:   map[object.Ref]struct{}{},

@@ -2,16 +2,11 @@ package cluster
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
-	"time"
 )
 
 // discoveryCache is a transport that keeps discovery responses in a folder between runs. It sends
@@ -22,11 +17,8 @@ type discoveryCache struct {
 	dir  string
 }
 
-// cachedAnswer is a cached discovery response.
-type cachedAnswer struct {
-	tag  string // ETag
-	body []byte // the part that the client needs
-}
+// kindFiles are the cache files of discovery responses.
+var kindFiles = cacheFiles{prefix: "kinds-", mark: "muster: kinds of a server, 1\n"}
 
 // RoundTrip sends the request, with the ETag of a cached response.
 func (r *discoveryCache) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -34,7 +26,7 @@ func (r *discoveryCache) RoundTrip(req *http.Request) (*http.Response, error) {
 		return r.next.RoundTrip(req)
 	}
 	file := r.file(req.URL)
-	last, ok := loadAnswer(file)
+	last, ok := kindFiles.load(file)
 	if ok {
 		req = req.Clone(req.Context())
 		req.Header.Set("If-None-Match", last.tag)
@@ -54,8 +46,7 @@ func (r *discoveryCache) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // file returns the name of the cache file for a URL.
 func (r *discoveryCache) file(of *url.URL) string {
-	sum := sha256.Sum256([]byte(of.Scheme + "://" + of.Host + of.Path))
-	return filepath.Join(r.dir, fmt.Sprintf("%s%x", fileName, sum[:12]))
+	return kindFiles.name(r.dir, of.Scheme+"://"+of.Host+of.Path)
 }
 
 // answer turns a 304 response into the cached one.
@@ -85,63 +76,8 @@ func cacheAnswer(file string, resp *http.Response) error {
 		return nil // the caller reports it
 	}
 	if body, err := json.Marshal(matters); err == nil {
-		_ = cachedAnswer{
-			tag:  resp.Header.Get("Etag"),
-			body: body,
-		}.store(file) // without a cache file the next run reads all
+		// without a cache file the next run reads all
+		_ = kindFiles.store(file, cachedAnswer{tag: resp.Header.Get("Etag"), body: body})
 	}
 	return nil
-}
-
-// mark is the first line of a cache file. It changes with the format.
-const mark = "muster: kinds of a server, 1\n"
-
-// The prefix of cache files, and the age at which writing another file removes them.
-const (
-	fileName = "kinds-"
-	oldest   = 30 * 24 * time.Hour
-)
-
-// store writes a cache file atomically.
-func (v cachedAnswer) store(file string) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	sweep(filepath.Dir(file))
-	temp, err := os.CreateTemp(filepath.Dir(file), fileName+"*.new")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = fmt.Fprintf(temp, "%s%s\n%x\n%s", mark, v.tag, sha256.Sum256(v.body), v.body)
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), file)
-}
-
-// sweep removes old cache files and ignores errors.
-func sweep(dir string) {
-	files, _ := filepath.Glob(filepath.Join(dir, fileName+"*"))
-	for _, file := range files {
-		if info, err := os.Stat(file); err == nil && time.Since(info.ModTime()) > oldest {
-			_ = os.Remove(file)
-		}
-	}
-}
-
-// loadAnswer reads a cache file and reports whether it is complete.
-func loadAnswer(file string) (cachedAnswer, bool) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return cachedAnswer{}, false
-	}
-	data, ours := bytes.CutPrefix(data, []byte(mark))
-	tag, data, _ := bytes.Cut(data, []byte("\n"))
-	sum, body, _ := bytes.Cut(data, []byte("\n"))
-	whole := ours && len(tag) > 0 && string(sum) == fmt.Sprintf("%x", sha256.Sum256(body))
-	return cachedAnswer{tag: string(tag), body: body}, whole
 }

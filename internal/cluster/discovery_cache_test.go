@@ -109,7 +109,8 @@ func TestKindsThatCannotBeKept(t *testing.T) {
 
 func TestOldKindsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
-	old, young := filepath.Join(dir, fileName+"old"), filepath.Join(dir, fileName+"young")
+	in := func(name string) string { return filepath.Join(dir, kindFiles.prefix+name) }
+	old, young := in("old"), in("young")
 	foreign := filepath.Join(dir, "foreign")
 	long := time.Now().Add(-2 * oldest)
 	for file, at := range map[string]time.Time{old: long, young: time.Now(), foreign: long} {
@@ -120,7 +121,7 @@ func TestOldKindsAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := (cachedAnswer{tag: "t"}).store(filepath.Join(dir, fileName+"new")); err != nil {
+	if err := kindFiles.store(in("new"), cachedAnswer{tag: "t"}); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]bool{old: false, young: true, foreign: true} {

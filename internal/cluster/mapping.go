@@ -147,11 +147,6 @@ func (k Kind) with(defined []string) Kind {
 	return k
 }
 
-// Defines reports whether a CustomResourceDefinition serves the version of an object.
-func Defines(crd, obj *unstructured.Unstructured) bool {
-	return slices.Contains(definedVersions(crd), obj.GroupVersionKind().Version)
-}
-
 func definedVersions(crd *unstructured.Unstructured) []string {
 	var names []string
 	list, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")

@@ -44,7 +44,10 @@ type Write struct {
 	Manager     string    // field manager
 	Force       bool      // take over fields of other managers (Apply)
 	DryRun      bool      // server-side dry run
-	StreamOnce  bool      // a broken stream is the answer of this server: it is not repeated
+	// FieldValidation is what the server does about unknown and repeated fields of the content:
+	// Strict, Warn or Ignore. Empty is the server's default, Warn.
+	FieldValidation string
+	StreamOnce      bool // a broken stream is the answer of this server: it is not repeated
 }
 
 // Delete is one object to delete.
@@ -208,14 +211,14 @@ func (c *Client) send(
 			ctx,
 			w.Object,
 			metav1.CreateOptions{FieldManager: w.Manager, DryRun: dryRun,
-				FieldValidation: c.fieldValidation},
+				FieldValidation: w.FieldValidation},
 			subresources...)
 	case Replace:
 		return client.Update(
 			ctx,
 			w.Object,
 			metav1.UpdateOptions{FieldManager: w.Manager, DryRun: dryRun,
-				FieldValidation: c.fieldValidation},
+				FieldValidation: w.FieldValidation},
 			subresources...)
 	case Patch:
 		data, err := withPreconditions(w.Patch, w.UID, w.Version)
@@ -223,7 +226,7 @@ func (c *Client) send(
 			return nil, err
 		}
 		options := metav1.PatchOptions{FieldManager: w.Manager, DryRun: dryRun,
-			FieldValidation: c.fieldValidation}
+			FieldValidation: w.FieldValidation}
 		return client.Patch(ctx, w.Object.GetName(), w.PatchType, data, options, subresources...)
 	case Apply:
 		data, err := w.Object.MarshalJSON()
@@ -235,7 +238,7 @@ func (c *Client) send(
 		}
 		options := metav1.PatchOptions{
 			FieldManager: w.Manager, Force: new(w.Force), DryRun: dryRun,
-			FieldValidation: c.fieldValidation,
+			FieldValidation: w.FieldValidation,
 		}
 		return client.Patch(
 			ctx, w.Object.GetName(), types.ApplyPatchType, data, options, subresources...,
@@ -377,16 +380,24 @@ func (c *Client) resource(
 	return resource, nil
 }
 
-// strictMark is what the server's refusal of unknown and repeated fields begins with, before the
-// list of these.
-const strictMark = "strict decoding error: "
+// The values of Write.FieldValidation.
+const (
+	FieldsStrict = "Strict"
+	FieldsIgnore = "Ignore"
+)
 
-// UnknownFields returns what an error of a write with strict validation says about fields, as in
-// `unknown field "spec.replcas"`; empty for other errors.
-func UnknownFields(err error) string {
-	if !apierrors.IsBadRequest(err) {
-		return ""
+// The marks of the server's refusals of unknown and repeated fields: by strict validation, before
+// the list of these, and by a server-side apply.
+const strictMark, undeclaredMark = "strict decoding error: ", ": field not declared in schema"
+
+// FieldsUnknown reports whether the server refused a write because it does not know a field, or
+// because a field is repeated.
+func FieldsUnknown(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return false
 	}
-	_, fields, _ := strings.Cut(err.Error(), strictMark)
-	return fields
+	text := err.Error()
+	return apierrors.IsBadRequest(err) && strings.Contains(text, strictMark) ||
+		strings.Contains(text, undeclaredMark)
 }

@@ -103,7 +103,7 @@ func (r *run) act(
 		return r.confirm(ctx, step)
 	}
 	if home := r.missingPrerequisite(step); home != nil && step.Op.Applies() {
-		return dryRunElsewhere(ctx, r.engine.Cluster, r.plan, step, home)
+		return r.dryRunElsewhere(ctx, step, home)
 	}
 	if step.Draft == nil || r.options.DryRun != DryRunNone {
 		return act(ctx, r.engine.Cluster, r.plan, step, &r.options)

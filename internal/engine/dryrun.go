@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -48,7 +49,7 @@ func (r *run) prerequisite(step *plan.Step) *plan.Step {
 	if needed := r.definitions[step.Ref.GroupKind()]; needed != nil {
 		if needed.Op == plan.Create ||
 			needed.Op == plan.Update && step.Op.Applies() && step.Want != nil &&
-				!cluster.Defines(needed.Have, step.Want) {
+				changesVersions(needed) {
 			return needed
 		}
 	}
@@ -57,6 +58,16 @@ func (r *run) prerequisite(step *plan.Step) *plan.Step {
 		return &r.plan.Steps[i]
 	}
 	return nil
+}
+
+// changesVersions reports whether an update of a definition changes a version of its kind: the
+// server validates objects by the versions that it has now.
+func changesVersions(definition *plan.Step) bool {
+	versions := func(crd *unstructured.Unstructured) any {
+		list, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
+		return list
+	}
+	return !reflect.DeepEqual(versions(definition.Have), versions(definition.Want))
 }
 
 // isPrerequisite reports whether other objects cannot exist without an object of this kind.
@@ -76,11 +87,13 @@ func unvalidated(home *plan.Step) string {
 
 // dryRunElsewhere asks the server to validate an object in the fallback namespace, because the run
 // would create its own. Errors that depend on the namespace are ignored.
-func dryRunElsewhere(ctx context.Context, c Cluster, p *plan.Plan, step, home *plan.Step) *result {
+func (r *run) dryRunElsewhere(ctx context.Context, step, home *plan.Step) *result {
 	obj := step.Want.DeepCopy()
 	obj.SetNamespace(fallbackNamespace)
-	_, err := c.Write(ctx,
-		cluster.Write{Object: obj, Method: cluster.Create, Manager: p.Manager, DryRun: true})
+	_, err := r.engine.Cluster.Write(ctx, cluster.Write{
+		Object: obj, Method: cluster.Create, Manager: r.plan.Manager, DryRun: true,
+		FieldValidation: r.options.FieldValidation,
+	})
 	done := &result{op: step.Op, outcome: event.Succeeded}
 	switch {
 	case err == nil || apierrors.IsAlreadyExists(err):
@@ -126,7 +139,8 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	if done.err != nil {
 		return done
 	}
-	w := request(r.plan, step, step.Want, &Options{DryRun: DryRunServer})
+	w := request(r.plan, step, step.Want,
+		&Options{DryRun: DryRunServer, FieldValidation: r.options.FieldValidation})
 	answer, err := r.engine.Cluster.Write(ctx, w)
 	if cluster.Unanswered(err) && ctx.Err() == nil {
 		done.reason = "the server could not be asked about it: " +

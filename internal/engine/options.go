@@ -60,6 +60,10 @@ type Options struct {
 	// waited for is waited for instead, if it appears soon after the deletion.
 	Successors bool
 
+	// FieldValidation is what the server does about unknown and repeated fields of desired objects:
+	// see cluster.Write.
+	FieldValidation string
+
 	// NoCauses saves the requests for why objects are not ready: nobody reads Explained events, and
 	// StopOn.Stuck, which depends on causes, is not set. kapp and kpt live print no causes.
 	NoCauses bool

@@ -49,6 +49,9 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		why = passing
 		t.uncertain = t.uncertain || !cluster.Refused(done.err)
 	}
+	if why == "" && !done.stored && r.mayBeOutdated(step, done.err) {
+		why = passing
+	}
 	if done.rest != nil {
 		t.next = done.rest
 	}
@@ -94,6 +97,14 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		r.checkPaused(ctx, i)
 	}
 	return true
+}
+
+// mayBeOutdated reports whether the server refused fields that it may know a moment later, since
+// this run has written the definition of the kind: a server takes up a new schema after its answer.
+func (r *run) mayBeOutdated(step *plan.Step, err error) bool {
+	definition := r.definitions[step.Ref.GroupKind()]
+	return definition != nil && r.options.DryRun == DryRunNone && cluster.FieldsUnknown(err) &&
+		(definition.Op == plan.Create || definition.Op == plan.Update)
 }
 
 // nextRetry returns the latest time at which a paused step continues, zero if there is none, and

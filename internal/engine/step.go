@@ -200,6 +200,8 @@ func request(
 		Manager: p.Manager,
 		Force:   p.Force || step.Force,
 		DryRun:  o.DryRun == DryRunServer,
+
+		FieldValidation: o.FieldValidation,
 	}
 	if step.Have != nil {
 		w.UID = step.Have.GetUID()

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -180,6 +181,13 @@ func (c *offlineCluster) DelayedBindingClasses(context.Context) (map[string]bool
 
 // Throttled returns 0.
 func (c *offlineCluster) Throttled() int64 { return 0 }
+
+// Schemas returns nothing.
+func (c *offlineCluster) Schemas(
+	context.Context, []schema.GroupVersion,
+) (map[schema.GroupVersion]*openapi.Document, error) {
+	return nil, nil
+}
 
 // Host returns nothing.
 func (c *offlineCluster) Host() string { return "" }

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -259,6 +260,12 @@ type fullCluster struct {
 }
 
 func (fullCluster) Host() string { return "" }
+
+func (fullCluster) Schemas(
+	context.Context, []schema.GroupVersion,
+) (map[schema.GroupVersion]*openapi.Document, error) {
+	return nil, nil
+}
 
 func (fullCluster) DelayedBindingClasses(context.Context) (map[string]bool, error) {
 	return nil, nil

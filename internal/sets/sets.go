@@ -15,6 +15,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/muster-deploy/muster/internal/adopt"
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/resource"
@@ -24,6 +26,7 @@ import (
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets/files"
@@ -37,6 +40,11 @@ type Cluster interface {
 	history.Cluster
 	adopt.Cluster
 	User(context.Context) (string, error) // as the API server knows the user
+	// Schemas returns the OpenAPI documents of group versions, and an error about those that could
+	// not be read.
+	Schemas(
+		context.Context, []schema.GroupVersion,
+	) (map[schema.GroupVersion]*openapi.Document, error)
 }
 
 // Request names a set: an app by its name, a package by its folder or by its record.

@@ -72,9 +72,9 @@ func outlookOf(b *RunState, e event.Event) Outlook {
 	}
 	switch {
 	case step.BeingDeleted(): // a run would write it, and wait until it is gone
-		o.fail("it is being deleted; apply again when it is gone")
+		o.Refuse("it is being deleted; apply again when it is gone")
 	case slices.Contains(diff.ServerFields(o.SentFields()), "metadata.resourceVersion"):
-		o.fail("the manifest has a metadata.resourceVersion, which is not that of " +
+		o.Refuse("the manifest has a metadata.resourceVersion, which is not that of " +
 			"the object, so that the server would refuse it; take it out")
 	case e.DryRunObject != nil:
 		o.after = e.DryRunObject
@@ -84,7 +84,8 @@ func outlookOf(b *RunState, e event.Event) Outlook {
 	return o
 }
 
-func (o *Outlook) fail(text string) {
+// Refuse makes the outlook that of an object that would fail, with the reason.
+func (o *Outlook) Refuse(text string) {
 	o.outcome, o.Reason, o.Err = event.Failed, "", errors.New(text)
 }
 

@@ -198,7 +198,9 @@ func (f *applyFlags) newRunTo(
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
+	f.validation.command = command
 	r.held, r.validation = &f.held, &f.validation
+	r.options.FieldValidation = f.validation.ofWrites()
 	return r
 }
 
@@ -206,7 +208,7 @@ func (f *applyFlags) newRunTo(
 func (f *applyFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, dryRun bool,
 ) (setflags.Target, sets.Operation, error) {
-	f.validation.apply(kube)
+	f.validation.kube = kube
 	set, client, err := f.Open(ctx, env, kube, args, f.RuleFiles)
 	none, below := (*packages.NoInventoryError)(nil), (*packages.SubfolderError)(nil)
 	if errors.As(err, &none) && !errors.As(err, &below) && !dryRun {

@@ -45,7 +45,8 @@ The API server validates each update in a dry run, and new objects if there are 
 
 Exit codes:
   0    the plan was made
-  1    it could not be made, or prunes more than --max-prune: the error says why
+  1    it could not be made, prunes more than --max-prune, or apply would write nothing because
+       the validation fails (--validate): the error says why
   2    with --exit-code: the plan was made, and something would change
   3    the plan was made, and an object would fail, be skipped because it belongs to others, or
        be kept because of what it holds
@@ -92,7 +93,8 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if outputs.Text() {
 		t.Print(env, view.OutputText, op)
 	}
-	if err := f.validation.check(ctx, env, t.Cluster, op); err != nil {
+	refused, err := f.validation.check(ctx, env, t.Cluster, op, false)
+	if err != nil {
 		return err
 	}
 	printForgotten(env, op)
@@ -101,10 +103,11 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if f.ServerSide {
 		mode = engine.DryRunServer
 	}
-	outlooks, err := cli.Outlooks(ctx, env, op, mode)
+	outlooks, err := cli.Outlooks(ctx, env, op, mode, f.validation.ofDryRuns())
 	if err != nil {
 		return err
 	}
+	invalid := refuse(outlooks, "apply", refused)
 	err = f.printAll(ctx, env, outputs, planned{t, op, f.SourceFolder(args), outlooks})
 	if err != nil {
 		return err
@@ -115,6 +118,9 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	}
 	if err := f.checkPruned(op); err != nil {
 		return &cli.LateError{Err: err}
+	}
+	if invalid != nil {
+		return invalid
 	}
 	result := f.result(outlooks)
 	if text := shortfall(outlooks); text != "" {

@@ -27,17 +27,27 @@ func (f *applyFlags) preview(
 	if err := r.check(ctx, op); err != nil {
 		return err
 	}
-	outlooks, err := cli.Outlooks(ctx, env, op, r.options.DryRun)
+	refused := (*sets.ValidationError)(nil)
+	if r.validation != nil {
+		if refused, err = r.validation.check(ctx, env, t.Cluster, op, false); err != nil {
+			return err
+		}
+	}
+	outlooks, err := r.outlooks(ctx, op, r.options.DryRun)
 	if err != nil {
 		return err
 	}
+	invalid := refuse(outlooks, r.command, refused)
 	p := planFlags{applyFlags: *f}
 	if err := p.printAll(ctx, env, r.outputs, planned{t, op, "", outlooks}); err != nil {
 		return err
 	}
-	notes, refused := r.review(ctx, outlooks)
+	notes, unfit := r.review(ctx, outlooks)
 	for _, note := range notes {
 		env.Notice(note)
+	}
+	if invalid != nil {
+		return invalid
 	}
 	result := p.result(outlooks)
 	if text := shortfall(outlooks); text != "" {
@@ -46,5 +56,5 @@ func (f *applyFlags) preview(
 	if result != nil {
 		return result
 	}
-	return refused
+	return unfit
 }

@@ -69,6 +69,7 @@ not have any more, Secrets whose data the history does not have, and fields that
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.InstallGiven = cmd.Flags().Changed("install-resource-group")
 			f.changed = changedPlanFlags(cmd)
+			f.validation.typed = cmd.Flags().Changed("validate")
 			return f.run(cmd, env, kube, args)
 		},
 	}
@@ -132,7 +133,7 @@ func (f *rollbackFlags) checkTo() error {
 func (f *rollbackFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, dryRun bool,
 ) (t setflags.Target, op sets.Operation, err error) {
-	f.validation.apply(kube)
+	f.validation.kube = kube
 	request, err := f.Request(ctx, env, kube, args, f.RuleFiles)
 	if err != nil {
 		return t, nil, err

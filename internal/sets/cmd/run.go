@@ -83,7 +83,7 @@ type run struct {
 
 	differences setflags.Differences // of the plan, before it is confirmed
 
-	validation *validateFlag // of an apply; else nil
+	validation *validateFlag // of objects that are written; nil for none
 
 	// recover is called after a run that failed and has changed objects; nil does nothing. The
 	// context does not end with timeout. Its error is that of the command.
@@ -159,7 +159,7 @@ func (r run) do(ctx context.Context, prepare preparation) (err error) {
 		defer cancel()
 		t, op, err := prepare(limited)
 		if err == nil {
-			err = r.plan(limited, ctx, t, op)
+			err = r.plan(limited, ctx, t, op, false)
 		}
 		if err != nil {
 			return r.notBegun(limited, err)
@@ -204,7 +204,7 @@ func (r *run) agree(
 	if err = r.refuseManaged(limited, agreed.t, agreed.op); err != nil {
 		return err
 	}
-	if err = r.plan(limited, unlimited, agreed.t, agreed.op); err != nil {
+	if err = r.plan(limited, unlimited, agreed.t, agreed.op, false); err != nil {
 		return err
 	}
 	agreed.digest, err = agreed.op.Digest()
@@ -249,7 +249,7 @@ func (r run) runLocked(
 	defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
 	ctx = locked
 	if agreed.op == nil {
-		err = r.plan(ctx, ctx, t, op)
+		err = r.plan(ctx, ctx, t, op, held != nil)
 	} else {
 		err = r.planAgain(ctx, op, agreed)
 	}
@@ -349,12 +349,23 @@ func (r run) checkAgain(ctx context.Context, op sets.Operation) error {
 	if err := r.check(ctx, op); err != nil || r.review == nil {
 		return err
 	}
-	outlooks, err := cli.Outlooks(ctx, r.env, op, engine.DryRunClient)
+	outlooks, err := r.outlooks(ctx, op, engine.DryRunClient)
 	if err != nil {
 		return err
 	}
 	_, err = r.review(ctx, outlooks)
 	return err
+}
+
+// outlooks runs the plan of the operation dry.
+func (r run) outlooks(
+	ctx context.Context, op sets.Operation, mode engine.DryRun,
+) ([]view.Outlook, error) {
+	fields := ""
+	if r.validation != nil {
+		fields = r.validation.ofDryRuns()
+	}
+	return cli.Outlooks(ctx, r.env, op, mode, fields)
 }
 
 // limited returns a context that ends when the time for the whole run is over.
@@ -375,9 +386,9 @@ func (r run) notBegun(ctx context.Context, err error) error {
 }
 
 // plan makes the plan, checks it, and returns an error unless the user agrees to it. The answer has
-// no limit of time.
+// no limit of time. Locked reports whether the lock of the set is held.
 func (r *run) plan(
-	ctx, unlimited context.Context, t setflags.Target, op sets.Operation,
+	ctx, unlimited context.Context, t setflags.Target, op sets.Operation, locked bool,
 ) error {
 	if err := op.MakePlan(ctx); err != nil {
 		return err
@@ -390,7 +401,7 @@ func (r *run) plan(
 		return context.WithCancel(context.WithoutCancel(ctx)) // an interrupted run has logs too
 	}
 	if r.validation != nil {
-		if err := r.validation.check(ctx, r.env, t.Cluster, op); err != nil {
+		if err := r.validation.checkRun(ctx, r.env, t.Cluster, op, locked); err != nil {
 			return err
 		}
 	}
@@ -511,7 +522,7 @@ func (r run) ask(ctx, unlimited context.Context, op sets.Operation) error {
 	if err != nil {
 		return err
 	}
-	outlooks, err := cli.Outlooks(ctx, r.env, op, engine.DryRunClient)
+	outlooks, err := r.outlooks(ctx, op, engine.DryRunClient)
 	if err != nil {
 		return err
 	}

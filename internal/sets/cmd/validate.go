@@ -4,77 +4,129 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/plaintext"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
-// validateFlag is what is done about what is probably wrong with the described objects: the value
-// of kubectl's flag --validate. The default is to warn, as sets that were deployed before the flag
-// existed may have unknown fields; kubectl's is strict.
-type validateFlag struct{ mode cli.Choice }
-
-const (
-	validateStrict = "strict"
-	validateWarn   = "warn"
-	validateIgnore = "ignore"
-)
+// validateFlag is what is done about unknown fields, wrong types and namespaces that do not exist:
+// the value of kubectl's flag --validate.
+type validateFlag struct {
+	mode cli.Choice
+	// typed reports whether the user has given the flag. Without it, fields that the server does not
+	// know are no reason to refuse a revision: the server has accepted it before.
+	typed   bool
+	command string // that of the run
+	kube    *cli.Kube
+	// incomplete reports whether some fields could not be validated.
+	incomplete bool
+}
 
 // add adds the flag.
 func (v *validateFlag) add(cmd *cobra.Command) {
 	v.mode = cli.Choice{
-		Value: validateWarn, Meaning: "validate",
-		Allowed: []string{validateStrict, validateWarn, validateIgnore},
-		Aliases: map[string]string{"true": validateStrict, "false": validateIgnore},
+		Value: sets.ValidateStrict, Meaning: "validate",
+		Allowed: []string{sets.ValidateStrict, sets.ValidateWarn, sets.ValidateIgnore},
+		Aliases: map[string]string{"true": sets.ValidateStrict, "false": sets.ValidateIgnore},
 	}
-	v.mode.AddTo(cmd, "validate", "What to do about unknown and duplicate fields, replicas beside an "+
-		"autoscaler, namespaces that do not exist and change rules for unknown groups: strict fails "+
-		"before anything is written, and asks the server about each object that would be")
-	cmd.Flags().Lookup("validate").NoOptDefVal = validateStrict
+	v.mode.AddTo(cmd, "validate", "What to do about fields that the server does not know, values of "+
+		"wrong types, and namespaces that neither exist nor are in the set: strict fails before "+
+		"anything is written, warn prints them")
+	cmd.Flags().Lookup("validate").NoOptDefVal = sets.ValidateStrict
 }
 
-// apply sets what the server does, before the clients of the command are made.
-func (v *validateFlag) apply(kube *cli.Kube) {
-	switch v.mode.Value {
-	case validateStrict:
-		kube.SetFieldValidation("Strict")
-	case validateIgnore:
-		kube.SetFieldValidation("Ignore")
+// value returns the mode for the command. Those that only mark objects refuse none.
+func (v *validateFlag) value() string {
+	if v.command == "adopt" || v.command == "convert" {
+		return sets.ValidateWarn
 	}
+	return v.mode.Value
 }
 
-// check looks at the plan of an operation: it prints warnings, or returns all of them as an error.
+// restores reports whether the run restores a revision that may have unknown fields.
+func (v *validateFlag) restores() bool { return v.command == "rollback" && !v.typed }
+
+// ofWrites returns what the server does about unknown fields of objects that are written.
+func (v *validateFlag) ofWrites() string {
+	switch {
+	case v.value() == sets.ValidateIgnore:
+		return cluster.FieldsIgnore
+	case v.value() == sets.ValidateStrict && v.command != "fix" && !v.restores():
+		return cluster.FieldsStrict
+	}
+	return ""
+}
+
+// ofDryRuns returns what the server does about unknown fields in dry runs after the validation. It
+// does not know definitions of the set yet.
+func (v *validateFlag) ofDryRuns() string {
+	if v.incomplete {
+		return ""
+	}
+	return cluster.FieldsIgnore
+}
+
+// check validates the objects of an operation, and prints warnings. The error that it returns first
+// is about the set, nil if it may be written. Locked is that of sets.Validate.
 func (v *validateFlag) check(
-	ctx context.Context, env *cli.Env, c sets.Cluster, op sets.Operation,
-) error {
-	if v.mode.Value == validateIgnore {
-		return nil
+	ctx context.Context, env *cli.Env, c sets.Cluster, op sets.Operation, locked bool,
+) (*sets.ValidationError, error) {
+	if v.value() == sets.ValidateIgnore {
+		return nil, nil
 	}
-	found, err := sets.Lint(ctx, c, op)
+	found, err := sets.Validate(ctx, c, op, locked)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if v.mode.Value != validateStrict {
-		for _, finding := range found {
-			fmt.Fprintln(env.Err, plaintext.Printable("Warning: "+finding.String()))
+	if v.incomplete = found.Incomplete != nil; v.incomplete {
+		v.warn(env, "fields were not validated before the run: "+found.Incomplete.Error())
+	}
+	refused, warnings := found.Err(v.restores())
+	if v.value() != sets.ValidateStrict {
+		refused, warnings = nil, found.Problems
+	}
+	for _, finding := range append(found.Advice, warnings...) {
+		v.warn(env, finding.String())
+		if finding.Field != "" && v.kube != nil {
+			v.kube.OmitWarning(finding.Ref, fmt.Sprintf("unknown field %q", finding.Field))
 		}
-		return nil
 	}
-	unknown, err := sets.UnknownFields(ctx, c, op)
-	if err != nil {
+	return refused, nil
+}
+
+// checkRun returns an error if nothing must be written. It prints warnings.
+func (v *validateFlag) checkRun(
+	ctx context.Context, env *cli.Env, c sets.Cluster, op sets.Operation, locked bool,
+) error {
+	refused, err := v.check(ctx, env, c, op, locked)
+	if err != nil || refused == nil {
 		return err
-	}
-	var lines []string
-	for _, finding := range append(found, unknown...) {
-		lines = append(lines, "\n- "+plaintext.Printable(finding.String()))
-	}
-	if len(lines) == 0 {
-		return nil
 	}
 	return errors.New("nothing was changed, because the validation failed (--validate=warn only " +
-		"warns):" + strings.Join(lines, ""))
+		"warns):" + plaintext.Printable(refused.List()))
+}
+
+// refuse marks the outlooks of objects with a problem as failing, and returns the error of the
+// plan; nil if there is no problem.
+func refuse(outlooks []view.Outlook, command string, refused *sets.ValidationError) error {
+	if refused == nil {
+		return nil
+	}
+	texts := refused.Refused()
+	for i := range outlooks {
+		if text := texts[outlooks[i].Step.Ref]; text != "" {
+			outlooks[i].Refuse(text)
+		}
+	}
+	return &cli.LateError{Err: errors.New(command + " would change nothing, because the validation " +
+		"fails (--validate=warn only warns):" + plaintext.Printable(refused.List()))}
+}
+
+func (v *validateFlag) warn(env *cli.Env, text string) {
+	fmt.Fprintln(env.Err, plaintext.Printable("Warning: "+text))
 }
