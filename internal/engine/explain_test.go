@@ -126,6 +126,34 @@ func TestCausesAreEmittedAtOnce(t *testing.T) {
 	})
 }
 
+// The last lines of the log of a crash are in the last explanation too, when the time of the run is
+// over, and also if the container that is starting again has no log.
+func TestLogsStayWhenTheTimeIsOver(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{
+				Logs: map[object.Ref][]string{ref("Pod/a"): {"one", "two", "three"}},
+			})
+			time.AfterFunc(100*time.Millisecond, func() {
+				w.Put(w.child("Deployment/slow", "ReplicaSet/slow", nil))
+				w.Put(w.child("ReplicaSet/slow", "Pod/a", quits))
+			})
+			if gone {
+				time.AfterFunc(5*time.Second, w.DropLogs)
+			}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, engine.ErrOutOfTime)
+			defer cancel()
+			if _, err := w.apply(ctx, policy(), engine.Options{LogLines: 2},
+				want(thing("Deployment/slow"))...); err != nil {
+				t.Fatal(err)
+			}
+			w.explained()
+			w.expect(t, strings.Repeat(`
+			explained create deployment.apps/slow: container c crashes: it ended with exit code 1 [two three]`, 2))
+		})
+	}
+}
+
 func TestWhatDidNotBecomeReadyIsExplained(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -89,8 +89,17 @@ func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(clus
 
 // Log returns the log that was set for a pod, whatever the container.
 func (c *Cluster) Log(_ context.Context, pod object.Ref, _ string, _ bool, lines int) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	log := c.Logs[pod]
 	return log[max(0, len(log)-lines):]
+}
+
+// DropLogs removes all logs, as those of containers that start again are gone.
+func (c *Cluster) DropLogs() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Logs = nil
 }
 
 // follow hands over what a watcher has to see until the context ends.
