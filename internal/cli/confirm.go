@@ -18,10 +18,24 @@ func (e *Env) IsInteractive() bool {
 	return ok && term.IsTerminal(int(file.Fd())) && e.IsTerminal()
 }
 
+// Question asks whether something is done.
+type Question struct {
+	What  string // an imperative
+	Place string // the cluster, as Place of Kube returns it; empty if none is concerned
+}
+
+// String returns the line in front of the answer. It ends with what matters most: where.
+func (q Question) String() string {
+	if q.Place == "" {
+		return q.What + "? [y/N]: "
+	}
+	return fmt.Sprintf("%s (%s)? [y/N]: ", q.What, q.Place)
+}
+
 // Confirm asks a question on the standard error, and reports whether the answer is yes. The end of
 // the input is no.
-func (e *Env) Confirm(ctx context.Context, question string) (bool, error) {
-	fmt.Fprint(e.Err, question+" [y/N]: ")
+func (e *Env) Confirm(ctx context.Context, q Question) (bool, error) {
+	fmt.Fprint(e.Err, q)
 	answers := make(chan string, 1)
 	// A read of a terminal cannot be cancelled: if the context ends first, the goroutine ends with
 	// the process.

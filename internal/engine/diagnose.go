@@ -133,8 +133,27 @@ func addNew(known *[]ready.Cause, causes []ready.Cause) bool {
 	return found
 }
 
+// keepLogs keeps the logs that were read for causes of a step, and quotes them in causes whose logs
+// were not read: a container that is starting again, or is gone, has none.
+func (t *track) keepLogs(causes []ready.Cause) {
+	for n := range causes {
+		c := &causes[n]
+		known := slices.IndexFunc(t.causes, func(k ready.Cause) bool {
+			return c.Same(k) && c.Container == k.Container
+		})
+		switch {
+		case known < 0 || c.Container == "":
+		case len(c.Log) > 0:
+			t.causes[known].Log = c.Log
+		default:
+			c.Log = t.causes[known].Log
+		}
+	}
+}
+
 // emitCauses emits the causes of a step, and fails it if it is stuck.
 func (r *run) emitCauses(i int, causes []ready.Cause) {
+	r.tracks[i].keepLogs(causes)
 	e := event.Event{Kind: event.Explained, Step: i, Op: r.plan.Steps[i].Op, Causes: causes}
 	if r.observing != nil {
 		e.Status = r.tracks[i].seen.verdict.Status
@@ -169,7 +188,8 @@ func (r *run) isStuck(i int, causes []ready.Cause, now time.Time) bool {
 }
 
 // explainFailures emits, after the loop, why objects did not become ready, or gone. An interrupted
-// run has no time for that.
+// run has no time for that. One whose time is over has: its context has ended, but people and
+// reports need the causes.
 func (r *run) explainFailures(ctx, watching context.Context) {
 	failed := func(t *track) bool {
 		return t.acted == event.Succeeded && t.settled.IsFailure() && !t.explained
@@ -180,6 +200,9 @@ func (r *run) explainFailures(ctx, watching context.Context) {
 	r.related.once = !r.diagnosis.begun
 	if !r.watchRelated(watching, failed) {
 		return
+	}
+	if r.outOfTime {
+		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()

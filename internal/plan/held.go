@@ -20,12 +20,15 @@ var HeldKinds = []schema.GroupKind{
 // be repeated.
 type AllowDelete []string
 
+// noKind is the name of no kind: a flag that is given although nothing is allowed.
+const noKind = "none"
+
 // Set adds a name.
 func (a *AllowDelete) Set(name string) error {
-	if name != "*" && !slices.ContainsFunc(HeldKinds, func(gk schema.GroupKind) bool {
+	if name != "*" && name != noKind && !slices.ContainsFunc(HeldKinds, func(gk schema.GroupKind) bool {
 		return NamesKind(name, gk)
 	}) {
-		return fmt.Errorf("must be one of %s, or * for all", strings.Join(HeldKindNames(), ", "))
+		return fmt.Errorf("must be one of %s, * for all, or none", strings.Join(HeldKindNames(), ", "))
 	}
 	*a = append(*a, name)
 	return nil

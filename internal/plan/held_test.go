@@ -20,7 +20,8 @@ func TestAllowDelete(t *testing.T) {
 		{"CustomResourceDefinition.apiextensions.k8s.io Namespace", 2, ""},
 		{"*", 0, ""},
 		{"namespaces", 4, "must be one of Namespace, CustomResourceDefinition, " +
-			"PersistentVolumeClaim, PersistentVolume, or * for all"},
+			"PersistentVolumeClaim, PersistentVolume, * for all, or none"},
+		{"none", 4, ""},
 	} {
 		var allow plan.AllowDelete
 		for value := range strings.FieldsSeq(tc.values) {

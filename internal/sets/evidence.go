@@ -1,14 +1,12 @@
 package sets
 
 import (
-	"cmp"
-	"encoding/base64"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/plaintext"
@@ -22,10 +20,6 @@ const (
 	maxEvidenceCauses = 3  // of an object
 	maxEvidenceLog    = 20 // lines of a cause
 )
-
-// minMasked is the length of the shortest values of Secrets that are masked in evidence. Shorter
-// ones are parts of many words.
-const minMasked = 4
 
 // evidence collects what is seen of the objects of a run.
 type evidence struct {
@@ -99,45 +93,10 @@ func (v evidence) of(manifests []plan.Desired) []history.Evidence {
 // maskerOf returns a function that makes one line of a text and masks the values of the Secrets
 // among manifests.
 func maskerOf(manifests []plan.Desired) func(string) string {
-	var values []string
+	var objects []*unstructured.Unstructured
 	for _, d := range manifests {
-		if d.Object.GetKind() == "Secret" && d.Object.GetAPIVersion() == "v1" {
-			values = append(values, secretValues(d.Object)...)
-		}
+		objects = append(objects, d.Object)
 	}
-	// A value may contain another one.
-	slices.SortFunc(values, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-	})
-	var pairs []string
-	for _, value := range slices.Compact(values) {
-		pairs = append(pairs, value, "***")
-	}
-	masked := strings.NewReplacer(pairs...)
+	masked := diff.SecretTexts(objects...)
 	return func(text string) string { return plaintext.Line(masked.Replace(text)) }
-}
-
-// secretValues returns the values of a Secret and their lines, encoded and decoded.
-func secretValues(secret *unstructured.Unstructured) []string {
-	var values []string
-	add := func(text string) {
-		for _, line := range append(strings.Split(text, "\n"), text) {
-			if line = strings.TrimSpace(line); len(line) >= minMasked {
-				values = append(values, line)
-			}
-		}
-	}
-	for _, field := range []string{"data", "stringData"} {
-		fields, _, _ := unstructured.NestedMap(secret.Object, field)
-		for _, value := range fields {
-			text, _ := value.(string)
-			decoded, err := base64.StdEncoding.DecodeString(text)
-			if add(text); err == nil && field == "data" {
-				add(string(decoded))
-			} else if field == "stringData" {
-				add(base64.StdEncoding.EncodeToString([]byte(text)))
-			}
-		}
-	}
-	return values
 }

@@ -289,6 +289,9 @@ var changing = regexp.MustCompile(
 var passing = regexp.MustCompile(`reconcile pending$|^still waiting after|: ongoing: |` +
 	`^ *L (ok|ongoing): |---- waiting |^waiting for |^installing inventory `)
 
+// unasked matches the note of commands that would ask on the terminal of a reader.
+var unasked = regexp.MustCompile(`^note: nothing was asked, since there is no terminal`)
+
 // notReadyYet matches the first line of the causes of an object that muster still waits for.
 var notReadyYet = regexp.MustCompile(`^\S+/\S+ is not ready:$`)
 
@@ -318,7 +321,8 @@ func compareShown(command docCommand, got []string, excerpt bool) string {
 	comparable := func(lines []string) []string {
 		var kept []string
 		for _, line := range lines {
-			if line = unvarying(line); !unordered || !passing.MatchString(line) {
+			line = unvarying(line)
+			if (!unordered || !passing.MatchString(line)) && !unasked.MatchString(line) {
 				kept = append(kept, line)
 			}
 		}

@@ -249,7 +249,7 @@ func (r *round) start(ctx context.Context, version int, kubeconfig string) *exec
 	case r.app:
 		args = []string{"muster", "deploy", "-a", set, "-f", folder, "--yes"}
 	case version == removed:
-		args = []string{"muster", "destroy", folder}
+		args = []string{"muster", "destroy", folder, "--yes"}
 	}
 	if !r.locked {
 		args = append(args, "--lock=false")

@@ -28,10 +28,12 @@ func (f *adoptFlags) end(
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("Return the objects of %s (%d) to %s?", set.Title(), adopted.Objects(),
-		adopted.From())
+	namespace, _ := set.Name()
+	question := fmt.Sprintf("Return the objects of %s in namespace %s (%d) to %s", set.Title(),
+		namespace, adopted.Objects(), adopted.From())
 	if f.finish {
-		question = fmt.Sprintf("Delete what %s needs to become %s again?", set.Title(), adopted.From())
+		question = fmt.Sprintf("Delete what %s in namespace %s needs to become %s again",
+			set.Title(), namespace, adopted.From())
 	}
 	if f.dryRun.Mode(false) != engine.DryRunNone {
 		if f.undo {
@@ -39,14 +41,21 @@ func (f *adoptFlags) end(
 				return err
 			}
 		}
-		fmt.Fprintln(env.Out, question, "(dry run)")
+		fmt.Fprintln(env.Out, question+"? (dry run)")
 		return nil
 	}
 	if err := refuseManaged(ctx, env, c, recordsOf(adopted.Locks()...)); err != nil {
 		return err
 	}
+	if !f.yes {
+		noteUnasked(env)
+	}
 	if !f.yes && env.IsInteractive() {
-		if err := answered(env.Confirm(ctx, question)); err != nil {
+		place, err := kube.Place(c.Host())
+		if err != nil {
+			return err
+		}
+		if err := answered(env.Confirm(ctx, cli.Question{What: question, Place: place})); err != nil {
 			return err
 		}
 	}

@@ -66,7 +66,13 @@ func approve(
 			return fmt.Errorf("there is no terminal to ask on: approve the plan that is printed above "+
 				"with --plan %s", plan.Digest)
 		}
-		if err := answered(env.Confirm(ctx, "Approve?")); err != nil {
+		place, err := kube.Place(a.client.Host())
+		if err != nil {
+			return err
+		}
+		what := fmt.Sprintf("Approve plan %s of %s in namespace %s", plan.Digest, a.set.Title(),
+			a.set.Namespace)
+		if err := answered(env.Confirm(ctx, cli.Question{What: what, Place: place})); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,11 @@ func newDestroy(env *cli.Env, kube *cli.Kube) *cobra.Command {
 		Long: `Delete every object that a set deployed, in the reverse order of applying, wait until all are
 gone, and then delete the record. The set is the package in a folder (default: the working folder)
 or on the standard input (-), an app (-a), or a package whose folder is gone (--record). On a
-terminal the plan is shown first, and run after you have confirmed it.
+terminal the plan is shown first, and run after you have confirmed it. Without a terminal nothing is
+deleted unless --yes is given.
+
+--yes also deletes objects that hold other objects or data: namespaces, definitions, volumes and
+claims. With --allow-delete it deletes only those that this names; "none" names none of them.
 
 With --wait=false, objects are waited for only if another deletion has to come after theirs. The
 record stays until all objects are gone: destroy the set again then.
@@ -106,6 +110,11 @@ func (f *destroyFlags) run(
 	}
 	if err != nil {
 		return err
+	}
+	asked := !f.held.yes && !f.confirmed && mode == engine.DryRunNone
+	if asked && !env.IsInteractive() {
+		return errors.New("there is no terminal to ask on: give --yes to delete the objects, or " +
+			"--dry-run to see which they are; nothing was changed")
 	}
 	r, err := newRun(env, "destroy", readers, wording{removed: "deleted", onlyDeletes: true})
 	if err != nil {

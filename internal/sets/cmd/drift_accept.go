@@ -87,7 +87,12 @@ func (x *acceptance) write(ctx context.Context) error {
 		}
 	}
 	if !x.apply.yes && x.env.IsInteractive() {
-		err := answered(x.env.Confirm(ctx, "Write these changes to the files?"))
+		place, err := x.kube.Place(x.result.Cluster.Host())
+		if err != nil {
+			return err
+		}
+		what := "Write these changes of the cluster to the files"
+		err = answered(x.env.Confirm(ctx, cli.Question{What: what, Place: place}))
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
 // heldFlags are the flags about objects that hold other objects or data. Only the native commands
@@ -28,19 +29,20 @@ func (h *heldFlags) add(cmd *cobra.Command, destroys bool) {
 	flags := cmd.Flags()
 	flags.Var(&h.allow, "allow-delete",
 		"Delete objects of this KIND[.GROUP], or of all kinds (*), although they hold other objects or "+
-			"data: "+strings.Join(plan.HeldKindNames(), ", ")+" (can repeat)")
+			"data: "+strings.Join(plan.HeldKindNames(), ", ")+", or none (can repeat)")
 	// The only error is a flag that does not exist or has a completion already.
 	_ = cmd.RegisterFlagCompletionFunc("allow-delete", cobra.FixedCompletions(
-		append(plan.HeldKindNames(), "*"), cobra.ShellCompDirectiveNoFileComp))
+		append(plan.HeldKindNames(), "*", "none"), cobra.ShellCompDirectiveNoFileComp))
 	if destroys {
 		flags.BoolVarP(&h.yes, "yes", "y", false,
-			"Do not ask, and delete objects that hold other objects or data too")
+			"Do not ask, and delete objects that hold other objects or data too, unless --allow-delete "+
+				"is given")
 	}
 }
 
 // allowed returns the names of the kinds that may be deleted.
 func (h *heldFlags) allowed() plan.AllowDelete {
-	if h.yes {
+	if h.yes && len(h.allow) == 0 {
 		return plan.AllowDelete{"*"}
 	}
 	return h.allow
@@ -77,12 +79,18 @@ func (h *heldFlags) asks(env *cli.Env, op sets.Operation) bool {
 
 // confirm asks on a terminal whether objects that the plan holds back may be deleted, and makes the
 // plan again if so. A destroy has asked about the whole plan.
-func (h *heldFlags) confirm(ctx context.Context, env *cli.Env, op sets.Operation) error {
+func (h *heldFlags) confirm(
+	ctx context.Context, env *cli.Env, op sets.Operation, header view.RunHeader,
+) error {
 	if !h.asks(env, op) {
 		return nil
 	}
 	printHeld(env, op.Plan().HeldBack())
-	if ok, err := env.Confirm(ctx, "Delete them?"); err != nil || !ok {
+	question := cli.Question{
+		What:  fmt.Sprintf("Delete them from %s in namespace %s", header.Set, header.Namespace),
+		Place: header.Cluster,
+	}
+	if ok, err := env.Confirm(ctx, question); err != nil || !ok {
 		return err
 	}
 	return op.AllowDelete(ctx)

@@ -88,7 +88,7 @@ type question struct {
 	defines string       // what is done to the definition of records; empty for nothing
 
 	reviewed []string // notes about what the plan does
-	text     string
+	asked    cli.Question
 }
 
 // notes returns the lines below the plan.
@@ -116,7 +116,7 @@ func (r run) agreesBelow(ctx context.Context, q question) (bool, error) {
 	for _, line := range q.notes() {
 		r.env.Notice(line)
 	}
-	return r.env.Confirm(ctx, q.text)
+	return r.env.Confirm(ctx, q.asked)
 }
 
 // agrees asks the user about a plan: below the plan or, if the terminal allows it, on a screen.
@@ -132,7 +132,7 @@ func (r run) agrees(ctx context.Context, q question) (bool, error) {
 	for _, line := range q.notes() {
 		r.env.Notice(line)
 	}
-	fmt.Fprintf(r.env.Err, "%s [y/N]: %s\n", q.text, answer)
+	fmt.Fprintln(r.env.Err, q.asked.String()+answer)
 	return cli.IsYes(answer), err
 }
 
@@ -155,7 +155,7 @@ func (r run) askOnScreen(ctx context.Context, q question) (string, error) {
 	}
 	asked := live.Question{
 		All: text(q.shown.Changes, r.differences.Full), Totals: q.shown.Totals, Notes: q.notes(),
-		Text: q.text, ASCII: r.env.IsASCII(),
+		Text: q.asked.String(), ASCII: r.env.IsASCII(),
 	}
 	for i, c := range q.shown.Changes {
 		change := live.Change{Sign: c.Sign, Line: c.Line, More: c.More}

@@ -2,9 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/crash"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/podlogs"
@@ -128,51 +126,12 @@ func (l screenLog) Event(c podlogs.Container, e podlogs.Event, err error) {
 	l.to.Add(live.LogLine{Container: c.Pod.Name + "/" + c.Name, Text: text, Note: true})
 }
 
-// minSecret is the length of the shortest text that is taken for a secret: shorter ones are in too
-// many words.
-const minSecret = 6
-
 // secretMask returns what hides the values of the Secrets of a plan, line by line.
 func secretMask(p *plan.Plan) *strings.Replacer {
-	var values []string
+	var objects []*unstructured.Unstructured
 	for i := range p.Steps {
 		step := &p.Steps[i]
-		if step.Ref.GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
-			continue
-		}
-		for _, obj := range []*unstructured.Unstructured{step.Want, step.Have, step.Draft} {
-			values = append(values, secretValues(obj)...)
-		}
+		objects = append(objects, step.Want, step.Have, step.Draft)
 	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) }) // the longest first
-	var pairs []string
-	for _, value := range values {
-		pairs = append(pairs, value, "***")
-	}
-	return strings.NewReplacer(pairs...)
-}
-
-// secretValues returns the lines of the values of a Secret, and those in base64.
-func secretValues(secret *unstructured.Unstructured) (all []string) {
-	if secret == nil {
-		return nil
-	}
-	add := func(text string) {
-		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); len(line) >= minSecret {
-				all = append(all, line)
-			}
-		}
-	}
-	for _, field := range []string{"data", "stringData"} {
-		values, _, _ := unstructured.NestedMap(secret.Object, field)
-		for _, value := range values {
-			text := fmt.Sprint(value)
-			add(text)
-			if decoded, err := base64.StdEncoding.DecodeString(text); err == nil && field == "data" {
-				add(string(decoded))
-			}
-		}
-	}
-	return all
+	return diff.SecretTexts(objects...)
 }

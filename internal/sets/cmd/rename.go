@@ -88,12 +88,16 @@ func (f *renameFlags) run(
 	if f.namespace != "" {
 		target += " in namespace " + toNamespace
 	}
+	if !f.yes {
+		noteUnasked(env)
+	}
 	if !f.yes && env.IsInteractive() {
-		ok, err := env.Confirm(ctx, fmt.Sprintf("Rename %s to %s?", set.Title(), target))
-		if err == nil && !ok {
-			err = errors.New("cancelled: nothing was changed")
-		}
+		place, err := kube.Place(client.Host())
 		if err != nil {
+			return err
+		}
+		what := fmt.Sprintf("Rename %s in namespace %s to %s", set.Title(), namespace, target)
+		if err := answered(env.Confirm(ctx, cli.Question{What: what, Place: place})); err != nil {
 			return err
 		}
 	}

@@ -509,10 +509,13 @@ func (r run) confirm(ctx, unlimited context.Context, op sets.Operation) error {
 			return err
 		}
 	}
+	if !r.yes && writesObjects(op.Plan()) {
+		noteUnasked(r.env)
+	}
 	if !r.mayAsk && r.held.asks(r.env, op) {
 		return errAsks
 	}
-	return r.held.confirm(unlimited, r.env, op)
+	return r.held.confirm(unlimited, r.env, op, r.show.Header)
 }
 
 // ask prints the plan and returns an error unless the user agrees to it. Nothing is asked if
@@ -528,7 +531,7 @@ func (r run) ask(ctx, unlimited context.Context, op sets.Operation) error {
 	}
 	q := question{
 		shown: planChanges(outlooks), held: held, defines: op.Defines(),
-		text: strings.ToUpper(r.command[:1]) + r.command[1:] + "?",
+		asked: cli.Question{What: r.act(), Place: r.show.Header.Cluster},
 	}
 	changes := slices.ContainsFunc(outlooks, func(o view.Outlook) bool {
 		return o.Verb().Changes() || o.Verb() == view.ToFail
@@ -548,6 +551,28 @@ func (r run) ask(ctx, unlimited context.Context, op sets.Operation) error {
 		r.env.Notice(note)
 	}
 	return refused
+}
+
+// act returns what the run does to which set, for a question.
+func (r run) act() string {
+	verb, revision := strings.ToUpper(r.command[:1])+r.command[1:], ""
+	if r.restores != nil {
+		verb, revision = "Roll back", fmt.Sprintf(" to revision %d", *r.restores)
+	}
+	header := r.show.Header
+	return fmt.Sprintf("%s %s in namespace %s%s", verb, header.Set, header.Namespace, revision)
+}
+
+// writesObjects reports whether a plan writes or deletes objects.
+func writesObjects(p *plan.Plan) bool {
+	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Op.Writes() })
+}
+
+// noteUnasked prints that a command that asks on a terminal goes ahead without one.
+func noteUnasked(env *cli.Env) {
+	if !env.IsInteractive() {
+		env.Notice("note: nothing was asked, since there is no terminal to ask on; --yes omits this note")
+	}
 }
 
 // answered returns the error of a question whose answer is not yes.

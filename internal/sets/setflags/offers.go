@@ -28,8 +28,9 @@ func (f *Flags) OfferInventory(
 	}
 	fmt.Fprintf(env.Err, "%s has no inventory, which names the record of what is deployed.\n",
 		r.Files[0])
-	yes, err := env.Confirm(ctx, fmt.Sprintf("Create %s (%s in namespace %s)?", i.Path, i.Name,
-		i.Namespace))
+	yes, err := env.Confirm(ctx, cli.Question{
+		What: fmt.Sprintf("Create %s (%s in namespace %s)", i.Path, i.Name, i.Namespace),
+	})
 	if err != nil {
 		return err
 	}

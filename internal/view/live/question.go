@@ -20,7 +20,7 @@ type Question struct {
 	All    func(columns int) string
 	Totals string
 	Notes  []string // below the totals
-	Text   string   // the question
+	Text   string   // the question, as it stands in front of the answer
 	ASCII  bool
 }
 
@@ -158,8 +158,9 @@ func (a *asking) Frame(columns, rows int) []fullscreen.Line {
 	keys := "y or n and Enter  d differences  ? keys"
 	foot = append(foot, fullscreen.Line{{Text: ellipsis(keys, columns, q.ASCII),
 		Style: fullscreen.Faint}})
-	prompt := q.Text + " [y/N]: " + a.answer // the last line, as without a screen
-	foot = append(foot, fullscreen.Line{{Text: prompt, Style: fullscreen.Bold}})
+	for _, line := range wrap(plaintext.Line(q.Text)+a.answer, columns) { // below all, as without a screen
+		foot = append(foot, fullscreen.Line{{Text: line, Style: fullscreen.Bold}})
+	}
 	foot = foot[max(0, len(foot)-rows):]
 	height := rows - len(foot)
 	body := a.body(columns, height)

@@ -57,7 +57,9 @@ func keyNamed(name string) fullscreen.Key {
 // testPlan returns a question about some changes.
 func testPlan() Question {
 	q := Question{
-		Totals: "plan: 20 to create, 1 to configure", Text: "Apply?",
+		Totals: "plan: 20 to create, 1 to configure",
+		Text: `Apply package "shop" in namespace shop (context test, cluster https://127.0.0.1:6443)? ` +
+			"[y/N]: ",
 		Notes: []string{"These objects hold other objects or data, which would be lost:", "- shop"},
 		All: func(int) string {
 			return "+ all of it\n    \x1b[32m+a: 1\x1b[0m\n\x1b[31m-b: \x1b[7m2\x1b[27m\x1b[0m\n"

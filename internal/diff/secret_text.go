@@ -1,0 +1,60 @@
+package diff
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// minSecret is the length, in bytes, of the shortest value of a Secret that is hidden in texts of
+// others. Shorter ones are parts of many words.
+const minSecret = 4
+
+// SecretTexts returns a replacer that hides, in logs and messages, the values of the Secrets among
+// objects: whole, line by line, encoded and decoded. Objects may be nil.
+func SecretTexts(objects ...*unstructured.Unstructured) *strings.Replacer {
+	var values []string
+	for _, obj := range objects {
+		if object.IsSecret(obj) {
+			values = append(values, secretTexts(obj)...)
+		}
+	}
+	// A value may contain another one: the longest is hidden first.
+	slices.SortFunc(values, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	var pairs []string
+	for _, value := range slices.Compact(values) {
+		pairs = append(pairs, value, masked)
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// secretTexts returns the values of a Secret and their lines, encoded and decoded.
+func secretTexts(secret *unstructured.Unstructured) (values []string) {
+	add := func(text string) {
+		for _, line := range append(strings.Split(text, "\n"), text) {
+			if line = strings.TrimSpace(line); len(line) >= minSecret {
+				values = append(values, line)
+			}
+		}
+	}
+	for _, field := range []string{"data", "stringData"} {
+		for _, value := range fieldsOf(secret.Object, field) {
+			text := fmt.Sprint(value)
+			decoded, err := base64.StdEncoding.DecodeString(text)
+			if add(text); err == nil && field == "data" {
+				add(string(decoded))
+			} else if field == "stringData" {
+				add(base64.StdEncoding.EncodeToString([]byte(text)))
+			}
+		}
+	}
+	return values
+}
