@@ -175,7 +175,8 @@ func (o *Outputs) End() error {
 		runs = o.runs.Runs()
 	}
 	if isReport(o.stdout) {
-		r := rendering{kind: o.stdout, out: cli.Raw(o.env.Out), job: o.stdout == GitHub || o.stdout == GitLab}
+		job := o.stdout == GitHub || o.stdout == GitLab
+		r := rendering{kind: o.stdout, out: cli.Raw(o.env.Out), job: job}
 		o.fail(nil, r.render(o.env, runs))
 	}
 	errs := slices.DeleteFunc(o.failed, cli.IsBrokenPipe) // nobody reads it any more
