@@ -523,6 +523,7 @@ var boundaries = map[string]boundary{
 		module: []string{
 			"cli",
 			"event",
+			"plaintext",
 			"plan",
 			"report",
 			"suggest",

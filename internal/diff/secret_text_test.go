@@ -11,7 +11,9 @@ import (
 func TestSecretTexts(t *testing.T) {
 	secret := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret",
-		"data":       map[string]any{"pin": "MTIzNA==", "short": "MTIz", "key": "bGluZSBvbmUKbGluZSB0d28K"},
+		"data": map[string]any{
+			"pin": "MTIzNA==", "short": "MTIz", "key": "bGluZSBvbmUKbGluZSB0d28K",
+		},
 		"stringData": map[string]any{"token": "hunter2"},
 	}}
 	config := &unstructured.Unstructured{Object: map[string]any{

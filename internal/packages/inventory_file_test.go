@@ -1,7 +1,6 @@
 package packages
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"

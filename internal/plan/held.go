@@ -25,9 +25,10 @@ const noKind = "none"
 
 // Set adds a name.
 func (a *AllowDelete) Set(name string) error {
-	if name != "*" && name != noKind && !slices.ContainsFunc(HeldKinds, func(gk schema.GroupKind) bool {
+	known := slices.ContainsFunc(HeldKinds, func(gk schema.GroupKind) bool {
 		return NamesKind(name, gk)
-	}) {
+	})
+	if name != "*" && name != noKind && !known {
 		return fmt.Errorf("must be one of %s, * for all, or none", strings.Join(HeldKindNames(), ", "))
 	}
 	*a = append(*a, name)

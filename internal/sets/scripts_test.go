@@ -63,7 +63,7 @@ func TestNoScripts(t *testing.T) {
 				!strings.Contains(err.Error(), "it has rules in ytt") {
 				t.Errorf("without scripts: %v", err)
 			}
-			objects, err := manifest.Parse([]byte(text), "rules.yaml", manifest.Options{})
+			objects, err := manifest.Parse(t.Context(), []byte(text), "rules.yaml", manifest.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -112,7 +112,8 @@ func TestLinks(t *testing.T) {
 	}
 	expect(t, Options{}, "link", "file '"+filepath.Join("link", "sub", "a.yml")+
 		"' doc 1: configmap/a (v1) cluster")
-	const leaves = "it is a symbolic link that leads out of its folder, and such links are not followed"
+	const leaves = "it is a symbolic link that leads out of its folder, and such links are not " +
+		"followed"
 	expect(t, Options{}, "inner", "file 'inner/a.yml' doc 1: configmap/a (v1) cluster")
 	expect(t, Options{}, "round", "read round/a.yml: "+leaves)
 	expect(t, Options{}, "round/a.yml", "file 'round/a.yml' doc 1: configmap/a (v1) cluster")

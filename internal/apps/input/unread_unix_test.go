@@ -23,8 +23,8 @@ func TestPipes(t *testing.T) {
 		}
 	}
 	expect(t, Options{}, "pipes", "read pipes/x.yaml: it is a named pipe, not a regular file")
-	expect(t, Options{}, "devices", "read devices/x.yaml: it is a symbolic link that leads out of its "+
-		"folder, and such links are not followed")
+	expect(t, Options{}, "devices", "read devices/x.yaml: it is a symbolic link that leads out of "+
+		"its folder, and such links are not followed")
 	expect(t, Options{}, "huge",
 		"read huge/x.yaml: it holds more than 268435456 bytes, the limit of one file")
 	go func() { _ = os.WriteFile("pipes/x.yaml", []byte(configMap), 0o666) }()

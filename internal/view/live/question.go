@@ -158,7 +158,8 @@ func (a *asking) Frame(columns, rows int) []fullscreen.Line {
 	keys := "y or n and Enter  d differences  ? keys"
 	foot = append(foot, fullscreen.Line{{Text: ellipsis(keys, columns, q.ASCII),
 		Style: fullscreen.Faint}})
-	for _, line := range wrap(plaintext.Line(q.Text)+a.answer, columns) { // below all, as without a screen
+	// It is below all else, as without a screen.
+	for _, line := range wrap(plaintext.Line(q.Text)+a.answer, columns) {
 		foot = append(foot, fullscreen.Line{{Text: line, Style: fullscreen.Bold}})
 	}
 	foot = foot[max(0, len(foot)-rows):]
