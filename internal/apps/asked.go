@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"github.com/muster-deploy/muster/internal/apps/change"
-	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/apps/app"
 )
 
-// errMismatch is the error of a run whose changes are others under the lock than those that the
-// user has agreed to.
-var errMismatch = errors.New("the app or the cluster has changed since the changes were shown " +
-	"(approved diff no longer matches); nothing was changed (hint: run the command again)")
+// errMismatch is the error of a run whose app is another one under the lock than the one that the
+// user was asked about.
+var errMismatch = errors.New("the app has changed since the changes were shown (approved diff no " +
+	"longer matches); nothing was changed (hint: run the command again)")
 
 // asksFirst reports whether the user is asked before the lock is taken: nothing is changed
 // meanwhile, and others may have to wait long for the answer.
@@ -39,36 +38,16 @@ func (noPrinter) Line(string)             {}
 func (noPrinter) Info(string, ...string)  {}
 func (noPrinter) Debug(string, ...string) {}
 
-// checkAgreed returns an error unless a run does what the user has agreed to. Random are texts that
-// each of the two has others of.
-func checkAgreed(agreed, now *Run, random ...string) error {
-	want, err := agreed.digest(random)
-	if err != nil {
-		return err
+// checkAgreed reads the record of an app again, under its lock, and returns an error if it is the
+// record of another app now. What others have changed of the objects is found when they are written:
+// as in kapp, each change is calculated again then, and refused if it is not what was shown.
+func (c *Client) checkAgreed(ctx context.Context, agreed *app.App) error {
+	if agreed.IsLabelled() || !agreed.Exists() {
+		return nil
 	}
-	have, err := now.digest(random)
-	if err == nil && want != have {
+	now, err := c.Records.Find(ctx, agreed.Name, agreed.Namespace)
+	if err == nil && now.Exists() && now.Meta.LabelValue != agreed.Meta.LabelValue {
 		err = errMismatch
 	}
 	return err
-}
-
-// digest returns the digest of what the run changes, and of the differences that are shown.
-func (r *Run) digest(random []string) (string, error) {
-	planned, err := r.plan.Digest(random...)
-	if err != nil {
-		return "", err
-	}
-	shown := []any{planned}
-	for _, c := range r.changes {
-		if c.ApplyOp() != change.Update {
-			continue
-		}
-		before, after, err := c.BeforeAfter()
-		if err != nil {
-			return "", err
-		}
-		shown = append(shown, before, after)
-	}
-	return plan.DigestOf(random, shown...)
 }

@@ -45,7 +45,7 @@ func (c *Client) Delete(
 		if agreed == nil {
 			d, result, err = c.proposeDeletion(ctx, r)
 		} else {
-			d, err = c.repeatDeletion(ctx, agreed)
+			err = c.checkAgreed(ctx, agreed.app)
 		}
 		if err != nil || !result.Found {
 			return err
@@ -95,27 +95,6 @@ func (c *Client) proposeDeletion(
 		return nil, result, err
 	}
 	return d, result, d.run.buildPlan()
-}
-
-// repeatDeletion calculates the changes of a deletion again, and returns an error unless they are
-// those that the user has agreed to.
-func (c *Client) repeatDeletion(ctx context.Context, agreed *Deletion) (*Deletion, error) {
-	silent := c.quiet()
-	d, err := silent.openDeletion(ctx, agreed.req)
-	if err != nil {
-		return nil, err
-	}
-	if !d.Found() || d.app.Meta.LabelValue != agreed.app.Meta.LabelValue {
-		return nil, errMismatch
-	}
-	if err := d.calculate(ctx); err != nil {
-		return nil, err
-	}
-	if err := d.run.buildPlan(); err != nil {
-		return nil, err
-	}
-	silent.Printer, silent.Notice = c.Printer, c.Notice
-	return d, checkAgreed(agreed.run, d.run)
 }
 
 // runDeletion makes the changes of an app that is locked.

@@ -76,7 +76,7 @@ func (c *Client) Deploy(
 		if agreed == nil {
 			d, result, err = c.proposeDeployment(ctx, r)
 		} else {
-			d, err = c.repeatDeployment(ctx, agreed)
+			err = c.checkAgreed(ctx, agreed.app)
 		}
 		if err != nil {
 			return err
@@ -121,25 +121,6 @@ func (c *Client) proposeDeployment(
 		}
 	}
 	return d, result, run.buildPlan()
-}
-
-// repeatDeployment calculates the changes of a deployment again, of the same inputs, and returns an
-// error unless they are those that the user has agreed to.
-func (c *Client) repeatDeployment(
-	ctx context.Context, agreed *Deployment,
-) (*Deployment, error) {
-	request := agreed.req
-	request.Input.Files, request.Resources = nil, agreed.read
-	silent := c.quiet()
-	d, err := silent.calculateDeployment(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.run.buildPlan(); err != nil {
-		return nil, err
-	}
-	silent.Printer, silent.Notice = c.Printer, c.Notice
-	return d, checkAgreed(agreed.run, d.run, append(agreed.Random(), d.Random()...)...)
 }
 
 // runDeployment makes the changes of an app that is locked.

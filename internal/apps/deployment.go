@@ -39,8 +39,6 @@ type Deployment struct {
 	run      *Run
 	trimmed  int // how many change records the run deleted
 
-	read []resource.Resource // what the inputs were made of, if the user is asked about them
-
 	nameOwners func([]owner.Owner, string) []owner.Owner // see Client.nameOwners
 
 	preparation input.Preparation

@@ -20,9 +20,6 @@ func (d *Deployment) loadInputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.asksFirst() {
-		d.read = copies(all) // what follows changes the objects
-	}
 	all, d.config, err = config.Extract(all, ConfigVersion)
 	if err != nil {
 		return err
@@ -49,15 +46,6 @@ func (d *Deployment) loadInputs(ctx context.Context) error {
 	d.desired = contentsOf(d.inputs)
 	d.fallback = d.Client.fallback(d.app, namespacesOf(d.inputs, nil)...)
 	return nil
-}
-
-// copies returns copies of resources.
-func copies(resources []resource.Resource) []resource.Resource {
-	copied := slices.Clone(resources)
-	for i, r := range copied {
-		copied[i].Unstructured = r.DeepCopy()
-	}
-	return copied
 }
 
 // readInputs returns the resources of the files, or those that the request has.

@@ -127,7 +127,7 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 
 // target checks that the last command named once on standard error what it was about, by a
 // regular expression such as: 2 objects of package "shop". The other lines are those of a file, or
-// none.
+// none, beside the note that nothing was asked.
 func target(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 1 || len(args) == 2, neg, "target PATTERN [FILE]")
 	want, about, others := "", 0, ""
@@ -137,9 +137,10 @@ func target(ts *testscript.TestScript, neg bool, args []string) {
 	line := regexp.MustCompile(`^context \S+, cluster https://\S+: ` + args[0] +
 		" in namespace " + ts.Getenv("NS") + "\n$")
 	for text := range strings.Lines(ts.ReadFile("stderr")) {
-		if line.MatchString(text) {
+		switch {
+		case line.MatchString(text):
 			about++
-		} else {
+		case !unasked.MatchString(text):
 			others += text
 		}
 	}

@@ -509,7 +509,7 @@ func (r run) confirm(ctx, unlimited context.Context, op sets.Operation) error {
 			return err
 		}
 	}
-	if !r.yes && writesObjects(op.Plan()) {
+	if !r.yes && r.outputs.Text() && writesObjects(op.Plan()) {
 		noteUnasked(r.env)
 	}
 	if !r.mayAsk && r.held.asks(r.env, op) {
