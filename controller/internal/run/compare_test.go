@@ -89,7 +89,7 @@ func TestTimeout(t *testing.T) {
 		{10 * time.Minute, 4 * time.Minute, 6 * time.Minute},
 		{10 * time.Minute, time.Hour, leastWait},
 		{10 * time.Second, time.Hour, 10 * time.Second},
-		{0, time.Hour, 0},
+		{0, time.Hour, muster.NoLimit},
 	} {
 		set := &v1alpha1.Set{}
 		set.Spec.Wait.Timeout = &metav1.Duration{Duration: test.timeout}
