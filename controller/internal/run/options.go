@@ -2,9 +2,6 @@ package run
 
 import (
 	"cmp"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-deploy/muster"
 
@@ -67,12 +64,4 @@ func ignored(set *v1alpha1.Set) (rules []muster.IgnoreRule) {
 		})
 	}
 	return rules
-}
-
-// durationOf returns a duration; 0 for none.
-func durationOf(d *metav1.Duration) time.Duration {
-	if d == nil {
-		return 0
-	}
-	return d.Duration
 }

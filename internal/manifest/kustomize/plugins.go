@@ -1,5 +1,7 @@
 package kustomize
 
+//lint:file-ignore SA1019 the types of the built-in plugins say which of their fields name files
+
 import (
 	"maps"
 	"path/filepath"

@@ -1,5 +1,7 @@
 package kustomize
 
+//lint:file-ignore SA1019 deprecated fields of a kustomization name files too
+
 import (
 	"bytes"
 	"encoding/json"
