@@ -297,6 +297,7 @@ var boundaries = map[string]boundary{
 	"adopt": {
 		level: 2,
 		module: []string{
+			"boundedio",
 			"cluster",
 			"manifest",
 			"object",

@@ -3,13 +3,11 @@ package adopt
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
@@ -77,7 +76,7 @@ type releaseHook struct {
 }
 
 // maxRelease limits the size of an unpacked release: an API server stores 1 MiB at most, packed.
-const maxRelease = 128 << 20
+const maxRelease = 64 << 20
 
 // decodeRelease reads a release in the form in which Helm stores it: JSON, compressed, in base64.
 func decodeRelease(text []byte) (*release, error) {
@@ -86,11 +85,7 @@ func decodeRelease(text []byte) (*release, error) {
 		return nil, fmt.Errorf("it is not in base64: %w", err)
 	}
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b, 0x08}) {
-		unpacked, err := gzip.NewReader(bytes.NewReader(data))
-		if err == nil {
-			data, err = io.ReadAll(io.LimitReader(unpacked, maxRelease))
-		}
-		if err != nil {
+		if data, err = boundedio.NewUnpacker(maxRelease).Gunzip(data); err != nil {
 			return nil, fmt.Errorf("it cannot be unpacked: %w", err)
 		}
 	}

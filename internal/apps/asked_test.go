@@ -89,7 +89,7 @@ func TestAsked(t *testing.T) {
 			}
 			w.output()
 			err := tc.run(w)
-			if refused := err != nil && strings.Contains(err.Error(), "replaced by another object"); asked != 1 ||
+			if refused := err != nil && strings.Contains(err.Error(), "replaced by"); asked != 1 ||
 				refused != tc.refused || err != nil && !refused {
 				t.Errorf("asked %d times, error %v", asked, err)
 			}

@@ -2,6 +2,8 @@
 package boundedio
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -198,4 +200,28 @@ func CheckMode(path string, mode fs.FileMode) error {
 	}
 	err := errors.New("it is " + what + ", not a regular file")
 	return &fs.PathError{Op: "read", Path: path, Err: err}
+}
+
+// Unpacker unpacks texts in the format of gzip, up to a number of bytes in all. What is packed may
+// unpack to a thousand times its size.
+type Unpacker struct{ most, left int }
+
+// NewUnpacker returns an Unpacker for a number of bytes.
+func NewUnpacker(most int) *Unpacker { return &Unpacker{most, most} }
+
+// Gunzip returns a text unpacked. It returns an error for more bytes than are left.
+func (u *Unpacker) Gunzip(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, int64(u.left)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > u.left {
+		return nil, fmt.Errorf("it unpacks to more than %d MiB", u.most>>20)
+	}
+	u.left -= len(text)
+	return text, nil
 }

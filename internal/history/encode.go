@@ -8,13 +8,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -114,18 +112,9 @@ func compress(data []byte) []byte {
 	return b.Bytes()
 }
 
-// decompress returns what compress was given, unless that is too large.
-func decompress(data []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	plain, err := io.ReadAll(io.LimitReader(r, boundedio.MaxBytes+1))
-	if err == nil && len(plain) > boundedio.MaxBytes {
-		err = fmt.Errorf("it holds more than %d bytes", boundedio.MaxBytes)
-	}
-	return plain, err
-}
+// maxRevision limits the content of a revision in bytes, before it is packed. Whoever may write
+// Secrets may have packed it.
+const maxRevision = 64 << 20
 
 // keyed is the content of one key of the data of parts.
 type keyed struct {

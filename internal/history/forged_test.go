@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -154,7 +155,7 @@ func forgedSecrets(t *testing.T, index func(*entry), data func(*secretData), kin
 	written := write(t, s, Meta{Outcome: Succeeded}, secret("db", "b", "hunter"))
 	head, part := c.Object(written.Parts[0].ref(s.Set)), c.Object(written.Parts[1].ref(s.Set))
 	var entries []entry
-	text, err := decompress(dataOf(head)[keyIndex])
+	text, err := boundedio.NewUnpacker(maxRevision).Gunzip(dataOf(head)[keyIndex])
 	if err == nil {
 		err = json.Unmarshal(text, &entries)
 	}
@@ -162,7 +163,7 @@ func forgedSecrets(t *testing.T, index func(*entry), data func(*secretData), kin
 		t.Fatal(err)
 	}
 	index(&entries[0])
-	text, err = decompress(dataOf(part)[keySecrets])
+	text, err = boundedio.NewUnpacker(maxRevision).Gunzip(dataOf(part)[keySecrets])
 	var fields secretData
 	if err == nil {
 		err = json.Unmarshal(text, &fields)
@@ -215,5 +216,23 @@ func TestForgedData(t *testing.T) {
 		if o := forgedSecrets(t, forge, noData, secretType); o != nil {
 			t.Errorf("an index with another %s is believed: %+v", name, o)
 		}
+	}
+}
+
+// TestUnpackedSize: a part that unpacks to more than a revision may have is refused, and so is such
+// a revision when it is written.
+func TestUnpackedSize(t *testing.T) {
+	bomb := compress(make([]byte, maxRevision+1))
+	unpacker := boundedio.NewUnpacker(maxRevision)
+	_, err := (&Revision{}).decode(map[string][]byte{keyIndex: bomb}, unpacker)
+	if err == nil || !strings.Contains(err.Error(), "it unpacks to more than 64 MiB") {
+		t.Errorf("a small Secret that unpacks to much: %v", err)
+	}
+	w := &writer{}
+	if err := w.grow(maxRevision); err != nil {
+		t.Errorf("the largest revision: %v", err)
+	}
+	if err := w.grow(1); err == nil {
+		t.Error("a larger revision is written")
 	}
 }

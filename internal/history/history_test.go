@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
@@ -399,7 +400,7 @@ func decoded(t *testing.T, obj *unstructured.Unstructured) string {
 	t.Helper()
 	all := ""
 	for _, data := range dataOf(obj) {
-		plain, err := decompress(data)
+		plain, err := boundedio.NewUnpacker(maxRevision).Gunzip(data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -41,13 +42,13 @@ func (s *Store) Read(ctx context.Context, number int) (*Revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Revision{Meta: head.Meta}
-	index, err := r.decode(data)
+	r, unpacker := &Revision{Meta: head.Meta}, boundedio.NewUnpacker(maxRevision)
+	index, err := r.decode(data, unpacker)
 	if err != nil {
 		ref := head.Parts[0].ref(s.Set)
 		return nil, &PartError{number, ref, "the content is damaged: " + err.Error()}
 	}
-	s.addData(ctx, r, index)
+	s.addData(ctx, r, index, unpacker)
 	return r, nil
 }
 
@@ -96,8 +97,10 @@ func (s *Store) collect(
 }
 
 // decode sets the objects of a revision, and returns the index of them.
-func (r *Revision) decode(data map[string][]byte) ([]entry, error) {
-	list, err := decompress(data[keyIndex])
+func (r *Revision) decode(
+	data map[string][]byte, unpacker *boundedio.Unpacker,
+) ([]entry, error) {
+	list, err := unpacker.Gunzip(data[keyIndex])
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +108,7 @@ func (r *Revision) decode(data map[string][]byte) ([]entry, error) {
 	if err := json.Unmarshal(list, &index); err != nil {
 		return nil, err
 	}
-	text, err := decompress(data[keyObjects])
+	text, err := unpacker.Gunzip(data[keyObjects])
 	if err != nil {
 		return nil, err
 	}
@@ -134,14 +137,16 @@ func (r *Revision) decode(data map[string][]byte) ([]entry, error) {
 	if len(data[keyDetails]) == 0 {
 		return index, nil
 	}
-	if text, err = decompress(data[keyDetails]); err != nil {
+	if text, err = unpacker.Gunzip(data[keyDetails]); err != nil {
 		return nil, err
 	}
 	return index, json.Unmarshal(text, &r.Details)
 }
 
 // addData adds the data of Secrets in other namespaces to the objects, or why it is not readable.
-func (s *Store) addData(ctx context.Context, r *Revision, index []entry) {
+func (s *Store) addData(
+	ctx context.Context, r *Revision, index []entry, unpacker *boundedio.Unpacker,
+) {
 	read := map[string]map[string]map[string]any{} // by namespace and name
 	failed := map[string]error{}
 	for i, e := range index {
@@ -157,7 +162,8 @@ func (s *Store) addData(ctx context.Context, r *Revision, index []entry) {
 			continue
 		}
 		if _, ok := read[e.Namespace]; !ok {
-			read[e.Namespace], failed[e.Namespace] = s.secretData(ctx, r.Meta, e.Namespace)
+			read[e.Namespace], failed[e.Namespace] = s.secretData(
+				ctx, r.Meta, e.Namespace, unpacker)
 		}
 		data, ok := read[e.Namespace][e.Name]
 		if obj.Withheld = failed[e.Namespace]; !ok && obj.Withheld == nil {
@@ -173,7 +179,7 @@ func (s *Store) addData(ctx context.Context, r *Revision, index []entry) {
 
 // secretData returns the data of the Secrets of a revision in a namespace, by name.
 func (s *Store) secretData(
-	ctx context.Context, head Meta, namespace string,
+	ctx context.Context, head Meta, namespace string, unpacker *boundedio.Unpacker,
 ) (map[string]map[string]any, error) {
 	parts, err := s.parts(ctx, namespace, head.Number)
 	if err != nil {
@@ -183,7 +189,7 @@ func (s *Store) secretData(
 	if err != nil {
 		return nil, err
 	}
-	text, err := decompress(data[keySecrets])
+	text, err := unpacker.Gunzip(data[keySecrets])
 	if err != nil {
 		return nil, err
 	}

@@ -115,6 +115,15 @@ type writer struct {
 	details Details
 	objects []Object
 	created []proven // parts
+	size    int      // of the content, before it is packed
+}
+
+// grow adds to the size of the revision, and returns an error for one that could not be read again.
+func (w *writer) grow(bytes int) error {
+	if w.size += bytes; w.size > maxRevision {
+		return fmt.Errorf("its objects have more than %d MiB, the limit of a revision", maxRevision>>20)
+	}
+	return nil
 }
 
 // writeSecrets stores the data of Secrets in their own namespaces, but for that of the record. It
@@ -139,6 +148,9 @@ func (w *writer) writeSecrets(
 		lines[ref.Namespace].Write(text)
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(lines)) {
+		if err := w.grow(lines[namespace].Len()); err != nil {
+			return nil, nil, err
+		}
 		packed := pack(keyed{keySecrets, compress(lines[namespace].Bytes())})
 		stored := make([]Part, 0, len(packed))
 		for i, data := range packed {
@@ -198,10 +210,15 @@ func (w *writer) pack(refused map[string]bool) ([]map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	contents := []keyed{{keyIndex, compress(list)}, {keyObjects, compress(text.Bytes())}}
-	if details, err := line(w.details); err != nil {
+	details, err := line(w.details)
+	if err == nil {
+		err = w.grow(len(list) + text.Len() + len(details))
+	}
+	if err != nil {
 		return nil, err
-	} else if string(details) != "{}\n" {
+	}
+	contents := []keyed{{keyIndex, compress(list)}, {keyObjects, compress(text.Bytes())}}
+	if string(details) != "{}\n" {
 		contents = append(contents, keyed{keyDetails, compress(details)})
 	}
 	w.meta.Objects, w.meta.Content = len(index), digest([]byte(digests.String()))

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/adopt"
+	"github.com/muster-deploy/muster/internal/boundedio"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -86,6 +86,9 @@ const (
 
 // The limits of the data of one Secret in bytes, and of the number of Secrets of an adoption.
 const maxUndoPart, maxUndoParts = 700 << 10, 1000
+
+// maxUndo limits what is unpacked, in bytes.
+const maxUndo = 64 << 20
 
 func newUndoStore(c Cluster, app bool, namespace, name string) *undoStore {
 	kind := KindPackage
@@ -192,11 +195,7 @@ func (u *undoInfo) checkOf(ctx context.Context, c Cluster, set Set) error {
 
 // unpack reads what save has packed.
 func unpack(packed []byte) (*undoInfo, error) {
-	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(unpacked)
+	text, err := boundedio.NewUnpacker(maxUndo).Gunzip(packed)
 	if err != nil {
 		return nil, err
 	}
