@@ -40,7 +40,8 @@ func (noPrinter) Debug(string, ...string) {}
 
 // checkAgreed reads the record of an app again, under its lock, and returns an error if it is the
 // record of another app now. What others have changed of the objects is found when they are
-// written: as in kapp, each change is calculated again then, and refused if it is not what was shown.
+// written: as in kapp, each change is calculated again then, and refused if it is not what was
+// shown.
 func (c *Client) checkAgreed(ctx context.Context, agreed *app.App) error {
 	if agreed.IsLabelled() || !agreed.Exists() {
 		return nil
