@@ -194,6 +194,16 @@ func (o *Outputs) End() error {
 	return errors.Join(errs...)
 }
 
+// Writer returns the standard output for what is printed during the run. Its printer looks for
+// commands to a job itself, if it prints such commands or what programs read.
+func (o *Outputs) Writer(env *cli.Env) io.Writer {
+	switch o.stdout {
+	case GitHub, GitLab, JSON:
+		return cli.Raw(env.Out)
+	}
+	return env.Out
+}
+
 // stdoutPrinter returns the printer of what is printed during the run, or nil.
 func (o *Outputs) stdoutPrinter(p *plan.Plan, show view.RunOptions, forms Forms) view.Printer {
 	switch o.stdout {

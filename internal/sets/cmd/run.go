@@ -116,7 +116,7 @@ func newRunTo(env *cli.Env, command string, outputs *output.Outputs, w wording) 
 	}
 	form, terminal := *env, env.Terminal()
 	if !terminal.Live && outputs.Stdout() != output.Quiet {
-		r.heartbeat = view.NewHeartbeat(env.Out, env.Err)
+		r.heartbeat = view.NewHeartbeat(outputs.Writer(env), env.Err)
 		form.Out = r.heartbeat
 	}
 	r.show = view.RunOptions{
