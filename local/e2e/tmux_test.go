@@ -184,13 +184,15 @@ var (
 	clockText   = regexp.MustCompile(` +(?:[0-9]+h[0-9]{2}m|[0-9]+m[0-9]{2}s|[0-9]+s)(?: |$)`)
 	doneLine    = regexp.MustCompile(`^[ >]*✓`)
 	clusterText = regexp.MustCompile(`, context .*`)
+	portText    = regexp.MustCompile(`https://127\.0\.0\.1:[0-9]{5}`)
 )
 
-// normal replaces times by 0s, and removes what depends on the run: the cluster in the title, the
-// end of the name of the namespace, and the times of objects that are done.
+// normal replaces times by 0s, and removes what depends on the run: the cluster in the title, its
+// port, the end of the name of the namespace, and the times of objects that are done.
 func (w *tmuxWindow) normal(text string) string {
 	namespace := w.ts.Getenv("NS")
 	fixed := namespace[:strings.LastIndexByte(namespace, '-')] + "-00000" // as long
+	text = portText.ReplaceAllString(text, "https://127.0.0.1:00000") // as long
 	lines := strings.Split(strings.ReplaceAll(text, namespace, fixed), "\n")
 	for i, line := range lines {
 		times := "0s"

@@ -159,7 +159,7 @@ func (a *asking) Frame(columns, rows int) []fullscreen.Line {
 	foot = append(foot, fullscreen.Line{{Text: ellipsis(keys, columns, q.ASCII),
 		Style: fullscreen.Faint}})
 	// It is below all else, as without a screen.
-	for _, line := range wrap(plaintext.Line(q.Text)+a.answer, columns) {
+	for _, line := range wrap(plaintext.Line(q.Text)+a.answer, max(10, columns)) {
 		foot = append(foot, fullscreen.Line{{Text: line, Style: fullscreen.Bold}})
 	}
 	foot = foot[max(0, len(foot)-rows):]
