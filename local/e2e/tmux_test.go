@@ -192,7 +192,7 @@ var (
 func (w *tmuxWindow) normal(text string) string {
 	namespace := w.ts.Getenv("NS")
 	fixed := namespace[:strings.LastIndexByte(namespace, '-')] + "-00000" // as long
-	text = portText.ReplaceAllString(text, "https://127.0.0.1:00000") // as long
+	text = portText.ReplaceAllString(text, "https://127.0.0.1:00000")     // as long
 	lines := strings.Split(strings.ReplaceAll(text, namespace, fixed), "\n")
 	for i, line := range lines {
 		times := "0s"
