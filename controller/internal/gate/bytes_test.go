@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -11,10 +12,18 @@ import (
 // and a small one passes a large one that waits.
 func TestBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, granted := NewBytes(100), map[string]*Load{}
+		b, granted := NewBytes(100), &sync.Map{} // loads by name
 		acquire := func(name, namespace string, bytes int64) {
-			go func() { granted[name], _ = b.Acquire(t.Context(), namespace, bytes) }()
+			go func() {
+				load, _ := b.Acquire(t.Context(), namespace, bytes)
+				granted.Store(name, load)
+			}()
 			synctest.Wait()
+		}
+		load := func(name string) *Load {
+			found, _ := granted.Load(name)
+			l, _ := found.(*Load)
+			return l
 		}
 		acquire("a1", "a", 30)
 		acquire("a2", "a", 30) // more than half for one namespace
@@ -24,27 +33,27 @@ func TestBytes(t *testing.T) {
 		for name, want := range map[string]bool{
 			"a1": true, "a2": false, "b1": true, "c1": false, "c2": true,
 		} {
-			if got := granted[name] != nil; got != want {
+			if got := load(name) != nil; got != want {
 				t.Errorf("%s: granted %t", name, got)
 			}
 		}
 		if b.Try("d", 11) != nil {
 			t.Error("more than the limit is granted")
 		}
-		granted["a1"].Release()
-		granted["a1"].Release()
+		load("a1").Release()
+		load("a1").Release()
 		synctest.Wait()
-		if granted["a2"] == nil {
+		if load("a2") == nil {
 			t.Fatal("the namespace does not have what it gave back")
 		}
 		for _, name := range []string{"a2", "b1", "c2"} {
-			granted[name].Release()
+			load(name).Release()
 		}
 		synctest.Wait()
-		if granted["c1"] == nil || b.Try("d", 1) != nil {
+		if load("c1") == nil || b.Try("d", 1) != nil {
 			t.Error("a load that is too large is not alone")
 		}
-		granted["c1"].Shrink(40)
+		load("c1").Shrink(40)
 		if d := b.Try("d", 60); d == nil || b.used != 100 {
 			t.Errorf("after it has become smaller: %d are used", b.used)
 		}
