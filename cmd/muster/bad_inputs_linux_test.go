@@ -84,17 +84,24 @@ func TestDenseInputs(t *testing.T) {
 	if hasRaceDetector() {
 		t.Skip("the race detector takes minutes")
 	}
-	limit := maxPeak
-	defer func() { maxPeak = limit }()
-	maxPeak = 150 << 20
+	limitPeak(t, 150<<20)
 	planInputs(t, "dense", denseInputs())
 }
 
-// TestLargeSets plans sets of many objects as TestBadInputs plans others: all are read.
+// limitPeak sets the limit of memory until a test ends.
+func limitPeak(t *testing.T, bytes int) {
+	before := maxPeak
+	t.Cleanup(func() { maxPeak = before })
+	maxPeak = bytes
+}
+
+// TestLargeSets plans sets of many objects as TestBadInputs plans others: all are read. They need
+// the memory of their objects.
 func TestLargeSets(t *testing.T) {
 	if hasRaceDetector() {
 		t.Skip("the race detector takes minutes")
 	}
+	limitPeak(t, 260<<20)
 	planInputs(t, "sets", largeSets())
 }
 

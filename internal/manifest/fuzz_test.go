@@ -77,12 +77,12 @@ func TestReadIsLinear(t *testing.T) {
 			chain.String(), "stand for more than 500000 values"},
 		{"long alias", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\ndata:\n- &a " +
 			strings.Repeat("x", 100_000) + "\n" + strings.Repeat("- *a\n", 3_000),
-			"stand for more than 33554432 bytes"},
+			"stand for more than 16777216 bytes"},
 		{"long alias key", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\ndata:\n- &a {? " +
 			strings.Repeat("x", 100_000) + " : 1}\n" + strings.Repeat("- *a\n", 3_000),
-			"stand for more than 33554432 bytes"},
+			"stand for more than 16777216 bytes"},
 		{"merge bomb", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\ndata:\n- &a0 {x: 1}\n" +
-			merges.String(), "need more than 40 MiB of memory"},
+			merges.String(), "need more than 24 MiB of memory"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			start := time.Now()

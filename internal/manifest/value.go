@@ -17,7 +17,7 @@ import (
 // their texts. Without limits, a few lines of aliases to aliases exhaust the memory.
 const (
 	maxExpanded      = 500_000
-	maxExpandedBytes = 32 << 20
+	maxExpandedBytes = 16 << 20
 )
 
 // expansion counts the values that the aliases of a stream expand to.

@@ -5,7 +5,7 @@ import "fmt"
 // The memory that objects may take: a part for all sources, and one in proportion to the text.
 // Objects take two to four times their text, small ones more.
 const (
-	baseMemory    = 40 << 20
+	baseMemory    = 24 << 20
 	memoryPerByte = 4
 )
 

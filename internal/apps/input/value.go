@@ -20,7 +20,7 @@ var errTrailingText = errors.New("yaml: more text follows the document; put --- 
 var errAliases = errors.New("yaml: document contains excessive aliasing")
 
 // maxExpandedBytes limits the text that the aliases of one document expand to.
-const maxExpandedBytes = 32 << 20
+const maxExpandedBytes = 16 << 20
 
 // decode parses one document: a JSON object as JSON, others by the rules of YAML 1.1, in which yes
 // and on are booleans. The last of equal keys counts. It returns values of unstructured objects,
