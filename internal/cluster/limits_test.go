@@ -130,6 +130,28 @@ func TestServerThatAsksToWaitAgainAndAgain(t *testing.T) {
 	})
 }
 
+// A kind that the server fails to list for its own cache holds up nobody for long. One whose cache
+// is filled for the first time is waited for.
+func TestServerThatCannotFillItsCache(t *testing.T) {
+	for text, most := range map[string]time.Duration{
+		"storage is (re)initializing":                                       5 * time.Minute,
+		"storage is (re)initializing: failed to list: conversion webhook x": 15 * time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			err := (&Client{}).retry(t.Context(), func() error {
+				return apierrors.NewTooManyRequests(text, 2)
+			})
+			if took := time.Since(began); took > most || took < most/5 {
+				t.Errorf("%s: took %s", text, took)
+			}
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: error %v", text, err)
+			}
+		})
+	}
+}
+
 // An answer whose body stalls, or comes a byte at a time, ends with the reason.
 func TestBodyThatStalls(t *testing.T) {
 	for name, send := range requests {

@@ -25,6 +25,8 @@ import (
 // The limits of one call: transient errors are retried with backoff for about 6 seconds, unless the
 // server has taken maxWaited to answer so, and answers with Retry-After as often as maxThrottled,
 // each after the delay that the server asks for, up to maxDelay each time and maxDelays in all.
+// It waits maxUncached in all while the server fails to list a kind for its own cache: that does not
+// end by itself, and all commands that look at every kind would wait for it.
 // After an internal error a read or a deletion is retried only while there were fewer than
 // maxInternal retries: some such errors never end, as those of a kind whose stored objects cannot
 // be decoded.
@@ -34,6 +36,7 @@ const (
 	maxThrottled = 30
 	maxDelay     = time.Minute
 	maxDelays    = 3 * time.Minute
+	maxUncached  = 10 * time.Second
 	maxInternal  = 3
 )
 
@@ -46,8 +49,8 @@ type DelayError struct {
 
 func (e *DelayError) Error() string {
 	if e.Waited == 0 {
-		return fmt.Sprintf("the server asks to wait %s, and this program waits %s at most: %v",
-			e.Delay, maxDelay, e.Last)
+		return fmt.Sprintf("the server asks to wait %s, which is longer than this program waits: %v",
+			e.Delay, e.Last)
 	}
 	return fmt.Sprintf("the server asks to wait %s, after %s of such waits: %v", e.Delay, e.Waited,
 		e.Last)
@@ -144,7 +147,8 @@ func (c *Client) repeat(
 		waited += time.Since(began)
 		delay := askedDelay(err)
 		switch {
-		case delay > maxDelay || delayed+delay > maxDelays:
+		case delay > maxDelay || delayed+delay > maxDelays,
+			delay > 0 && delayed+delay > maxUncached && among(uncached, err):
 			return &DelayError{Delay: delay, Waited: delayed, Last: err}
 		case delay > 0 && throttled == maxThrottled:
 			return err
@@ -278,6 +282,12 @@ func WebhookUnavailable(err error) bool {
 var storageErrors = []answer{
 	{texts: []string{"etcdserver:", "leader changed"}},
 	{texts: []string{"etcdserver:", "timed out"}},
+}
+
+// uncached matches the answer about a kind that the server cannot list itself, such as one whose
+// conversion webhook is away. It names the cause.
+var uncached = []answer{
+	{reason: metav1.StatusReasonTooManyRequests, texts: []string{"(re)initializing", "failed to list"}},
 }
 
 // transientErrors are further errors that a write retries. They come from the components behind the

@@ -12,7 +12,8 @@
 //   - testdata/sets: sets of objects, each deployed as a package and as an app
 //   - testdata/fresh: the first use of a cluster
 //   - testdata/loaded: output on a busy machine
-//   - testdata/kappbroken and testdata/restart, which disturb all others: one by one
+//   - testdata/kappbroken, testdata/unlisted and testdata/restart, which disturb all others: one by
+//     one
 //
 // The other tests generate sets. TestPairs changes each by two commands at once, TestFaults and
 // TestSingleFault break requests, TestCrash kills commands and TestKills parts of the plane.

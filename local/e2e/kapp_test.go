@@ -37,6 +37,11 @@ func TestKappBroken(t *testing.T) {
 	testscript.Run(t, linked(params("kappbroken"), "kapp"))
 }
 
+// TestUnlisted breaks the conversion of a kind, which every command that looks at all kinds notices.
+func TestUnlisted(t *testing.T) {
+	testscript.Run(t, params("unlisted"))
+}
+
 // linked adds a link to the program to every script, under a name that the program knows.
 func linked(p testscript.Params, name string) testscript.Params {
 	setup := p.Setup
