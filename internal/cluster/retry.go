@@ -287,7 +287,7 @@ var storageErrors = []answer{
 // uncached matches the answer about a kind that the server cannot list itself, such as one whose
 // conversion webhook is away. It names the cause.
 var uncached = []answer{
-	{reason: metav1.StatusReasonTooManyRequests, texts: []string{"(re)initializing", "failed to list"}},
+	{metav1.StatusReasonTooManyRequests, []string{"(re)initializing", "failed to list"}},
 }
 
 // transientErrors are further errors that a write retries. They come from the components behind the

@@ -37,7 +37,7 @@ func TestKappBroken(t *testing.T) {
 	testscript.Run(t, linked(params("kappbroken"), "kapp"))
 }
 
-// TestUnlisted breaks the conversion of a kind, which every command that looks at all kinds notices.
+// TestUnlisted breaks the conversion of a kind, which commands that look at all kinds notice.
 func TestUnlisted(t *testing.T) {
 	testscript.Run(t, params("unlisted"))
 }
