@@ -25,8 +25,8 @@ import (
 // The limits of one call: transient errors are retried with backoff for about 6 seconds, unless the
 // server has taken maxWaited to answer so, and answers with Retry-After as often as maxThrottled,
 // each after the delay that the server asks for, up to maxDelay each time and maxDelays in all.
-// It waits maxUncached in all while the server fails to list a kind for its own cache: that does not
-// end by itself, and all commands that look at every kind would wait for it.
+// It waits maxUncached in all while the server fails to list a kind for its own cache: that may
+// never end, and all commands that look at every kind would wait for it.
 // After an internal error a read or a deletion is retried only while there were fewer than
 // maxInternal retries: some such errors never end, as those of a kind whose stored objects cannot
 // be decoded.
