@@ -108,7 +108,7 @@ bench: build ## micro-benchmarks, then muster beside other tools on a plane of i
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)
 	cd local && go run ./bench -bin $(BIN) $(BENCH)
 
-faults: build ## the long runs of the tests that break things: FAULTS mixtures of faults per kind of set, every request once, 300 kills of each command, 50 of the API server and of etcd, 20 of the controller that leads, 100 mixtures for the controller, five minutes without an API server
+faults: build ## the long runs of the tests that break things: FAULTS mixtures of faults per kind of set, every request once, 300 kills of each command, 50 of the API server and of etcd, 20 of the controller that leads, 100 mixtures for the controller, five minutes without an API server, a minute of hostile kustomizations
 	MUSTER_E2E_ROUNDS=$(FAULTS) $(BREAK) '^TestFaults$$'
 	MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestSingleFault$$'
 	MUSTER_E2E_ROUNDS=150 $(BREAK) '^TestCrash$$'
@@ -117,6 +117,8 @@ faults: build ## the long runs of the tests that break things: FAULTS mixtures o
 	MUSTER_E2E_ROUNDS=20 $(BREAK) '^TestControllerKills$$'
 	MUSTER_E2E_ROUNDS=100 $(BREAK) '^TestControllerFaults$$'
 	MUSTER_E2E_OUTAGE=300 $(BREAK) '^TestControllerOutage$$'
+	for name in FuzzFields FuzzArchive; do \
+	  go test -run '^$$' -fuzz "^$$name\$$" -fuzztime 30s ./internal/manifest/kustomize || exit 1; done
 
 faults-mutants: build ## shows that these tests fail if muster has a defect
 	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestMutants$$'
