@@ -139,9 +139,15 @@ const whiteout = ".wh."
 
 // Write writes the files into a folder that does not exist or is empty. Others never see a part of
 // the files: a folder beside it gets its name at the end.
-func (t Tree) Write(dir string) (err error) {
+func (t Tree) Write(dir string) error { return t.write(dir, 0) }
+
+// WritePrivate writes the files as Write does, but only the user of the process can read them.
+func (t Tree) WritePrivate(dir string) error { return t.write(dir, 0o077) }
+
+// write writes the files as Write does, without some permissions.
+func (t Tree) write(dir string, without fs.FileMode) (err error) {
 	parent := filepath.Dir(filepath.Clean(dir))
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err := os.MkdirAll(parent, 0o755&^without); err != nil {
 		return err
 	}
 	temp, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+"-")
@@ -153,17 +159,17 @@ func (t Tree) Write(dir string) (err error) {
 			err = errors.Join(err, os.RemoveAll(temp))
 		}
 	}()
-	if err := t.fill(temp); err != nil {
+	if err := t.fill(temp, without); err != nil {
 		return err
 	}
-	if err := os.Chmod(temp, 0o755); err != nil {
+	if err := os.Chmod(temp, 0o755&^without); err != nil {
 		return err
 	}
 	return os.Rename(temp, dir)
 }
 
-// fill writes the files into an empty folder, and nothing outside of it.
-func (t Tree) fill(dir string) (err error) {
+// fill writes the files into an empty folder, and nothing outside of it, without some permissions.
+func (t Tree) fill(dir string, without fs.FileMode) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -175,10 +181,10 @@ func (t Tree) fill(dir string) (err error) {
 			mode = 0o755
 		}
 		local := filepath.FromSlash(name)
-		if err := root.MkdirAll(filepath.Dir(local), 0o755); err != nil {
+		if err := root.MkdirAll(filepath.Dir(local), 0o755&^without); err != nil {
 			return fmt.Errorf("unpack %s: %w", name, err)
 		}
-		if err := root.WriteFile(local, t[name].Data, mode); err != nil {
+		if err := root.WriteFile(local, t[name].Data, mode&^without); err != nil {
 			return fmt.Errorf("unpack %s: %w", name, err)
 		}
 	}

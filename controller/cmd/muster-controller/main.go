@@ -101,7 +101,8 @@ func (o *options) add(flags *flag.FlagSet) {
 		"(can repeat); default: those of Flux")
 	flags.IntVar(&o.concurrent, "concurrent", 16, "Number of Sets that plan or write at once")
 	flags.IntVar(&o.perNamespace, "concurrent-per-namespace", 8, "The same of one namespace")
-	flags.StringVar(&o.workDir, "work-dir", os.TempDir(), "Folder for the files of sources")
+	flags.StringVar(&o.workDir, "work-dir", filepath.Join(os.TempDir(), "muster"),
+		"Folder for the files of sources, and for the list of runs that are under way")
 	o.log.BindFlags(flags)
 }
 
@@ -216,7 +217,8 @@ func (o *options) setUp(ctx context.Context, mgr manager.Manager) error {
 	}
 	r.Members = members.New(r.Touched)
 	r.Sources = &source.Fetcher{
-		Reader: mgr.GetAPIReader(), Dir: o.workDir, UserAgent: "muster-controller/" + version,
+		Reader: mgr.GetAPIReader(), Dir: filepath.Join(o.workDir, "sources"),
+		UserAgent: "muster-controller/" + version,
 	}
 	journal, crashed, err := run.OpenJournal(filepath.Join(o.workDir, "running"))
 	if err != nil {

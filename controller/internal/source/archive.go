@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"strings"
+	"path/filepath"
 
 	"github.com/opencontainers/go-digest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -73,7 +73,7 @@ func (o *archive) fetch(ctx context.Context) (*Fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := strings.Join([]string{"archive", o.namespace, at.digest.String()}, " ")
+	key := content{o.namespace, "archive " + at.digest.String()}
 	dir := o.fetcher.folders.take(key)
 	if dir == nil {
 		tree, err := o.unpack(ctx, at)
@@ -92,14 +92,16 @@ func (o *archive) fetch(ctx context.Context) (*Fetched, error) {
 
 // unpack fetches the archive and returns the files in it.
 func (o *archive) unpack(ctx context.Context, at *located) (_ artifact.Tree, err error) {
-	file, err := os.CreateTemp(o.fetcher.folders.dir, partPrefix)
+	dir, err := o.fetcher.folders.make(o.namespace)
 	if err != nil {
 		return nil, o.failed("write the archive: %w", err)
 	}
-	defer func() {
-		_ = file.Close() // it is removed
-		_ = os.Remove(file.Name())
-	}()
+	defer func() { _ = o.fetcher.folders.remove(dir) }()
+	file, err := os.OpenFile(filepath.Join(dir, "archive"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, o.failed("write the archive: %w", err)
+	}
+	defer func() { _ = file.Close() }() // it is removed
 	if err := o.download(ctx, at, file); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,19 +18,22 @@ import (
 // Set that nothing happens to.
 const keepTime = 2 * time.Hour
 
-// The beginnings of the names of what is in the directory. Nothing else is removed from it.
-const (
-	treePrefix = "tree-"
-	partPrefix = "part-"
-)
+// namespacePrefix begins the names of the folders of namespaces in the directory. Nothing else is
+// removed from it.
+const namespacePrefix = "namespace-"
 
-// folders holds folders with files in a directory of the process.
+// folders holds folders with files in a directory of the process: one for each namespace, with the
+// folders of its sources. Their names are random, of 128 bits, and the files are read by the user
+// of the process alone.
 type folders struct {
 	mutex  sync.Mutex
 	dir    string
-	cached map[string]*folder // by what was fetched
-	now    func() time.Time   // nil means time.Now
+	cached map[content]*folder
+	now    func() time.Time // nil means time.Now
 }
+
+// content is what was fetched for the Sets of a namespace.
+type content struct{ namespace, id string }
 
 // folder is a folder with files.
 type folder struct {
@@ -73,13 +77,13 @@ func (s *folders) prepare(dir string) error {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if strings.HasPrefix(name, treePrefix) || strings.HasPrefix(name, partPrefix) {
+		if strings.HasPrefix(name, namespacePrefix) {
 			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 				return err
 			}
 		}
 	}
-	s.dir, s.cached = dir, map[string]*folder{}
+	s.dir, s.cached = dir, map[content]*folder{}
 	return nil
 }
 
@@ -92,7 +96,7 @@ func (s *folders) time() time.Time {
 }
 
 // take returns a folder that was put under a key; nil if there is none. It has one more user.
-func (s *folders) take(key string) *folder {
+func (s *folders) take(key content) *folder {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	d := s.cached[key]
@@ -108,22 +112,46 @@ func (s *folders) take(key string) *folder {
 	return d
 }
 
-// write writes files into a new folder.
-func (s *folders) write(t artifact.Tree) (*folder, error) {
-	root, err := os.MkdirTemp(s.dir, treePrefix)
+// make makes an empty folder with a random name for a source of a namespace.
+func (s *folders) make(namespace string) (string, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if strings.ContainsAny(namespace, `/\`) {
+		return "", fmt.Errorf("%q is no name of a namespace", namespace)
+	}
+	parent := filepath.Join(s.dir, namespacePrefix+namespace)
+	if err := os.Mkdir(parent, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	root := filepath.Join(parent, rand.Text())
+	return root, os.Mkdir(root, 0o700)
+}
+
+// remove removes a folder that make has made, and that of the namespace if it was the last one.
+func (s *folders) remove(root string) error {
+	err := os.RemoveAll(root)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	_ = os.Remove(filepath.Dir(root)) // it has other folders
+	return err
+}
+
+// write writes files into a new folder for a source of a namespace.
+func (s *folders) write(namespace string, t artifact.Tree) (*folder, error) {
+	root, err := s.make(namespace)
 	if err != nil {
 		return nil, err
 	}
 	d := &folder{root: root, users: 1, used: s.time()}
-	if err := t.Write(d.path()); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(root))
+	if err := t.WritePrivate(d.path()); err != nil {
+		return nil, errors.Join(err, s.remove(root))
 	}
 	return d, nil
 }
 
 // put writes files that were fetched into a folder, which others take by the key. It has one user.
-func (s *folders) put(key string, t artifact.Tree, images map[string]string) (*folder, error) {
-	d, err := s.write(t)
+func (s *folders) put(key content, t artifact.Tree, images map[string]string) (*folder, error) {
+	d, err := s.write(key.namespace, t)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +168,7 @@ func (s *folders) put(key string, t artifact.Tree, images map[string]string) (*f
 	if other == nil {
 		return d, nil
 	}
-	return other, os.RemoveAll(d.root) // another user was faster
+	return other, s.remove(d.root) // another user was faster
 }
 
 // release takes a user from a folder.
@@ -165,7 +193,7 @@ func (s *folders) removeUnused() {
 	}
 	s.mutex.Unlock()
 	for _, root := range unused {
-		_ = os.RemoveAll(root)
+		_ = s.remove(root)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -48,13 +47,13 @@ func (o *files) fetch(ctx context.Context) (*Fetched, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	d, err := o.fetcher.folders.write(t)
+	d, err := o.fetcher.folders.write(o.namespace, t)
 	if err != nil {
 		return nil, fmt.Errorf("write the files of %s: %w", o.holder.name(), err)
 	}
 	return &Fetched{
 		Folder: d.path(), Root: d.path(), Revision: digestOf(t), Name: o.holder.name(),
-		Release: sync.OnceFunc(func() { _ = os.RemoveAll(d.root) }),
+		Release: sync.OnceFunc(func() { _ = o.fetcher.folders.remove(d.root) }),
 	}, nil
 }
 

@@ -140,12 +140,12 @@ func (o *repository) fetched(
 }
 
 // key returns what the folder with the files is kept under. What was verified is kept for its keys.
-func (o *repository) key(d digest.Digest, by *signers) string {
-	parts := []string{"oci", o.namespace, o.reference.Base(), d.String()}
+func (o *repository) key(d digest.Digest, by *signers) content {
+	parts := []string{"oci", o.reference.Base(), d.String()}
 	if by != nil {
 		parts = append(parts, by.id)
 	}
-	return strings.Join(parts, " ")
+	return content{o.namespace, strings.Join(parts, " ")}
 }
 
 // resolve returns the repository, with the tag or digest that the Set names now, and its artifact.

@@ -197,7 +197,7 @@ func TestNoSource(t *testing.T) {
 // TestPrepare: the directory becomes private, and only what an earlier process has left is removed.
 func TestPrepare(t *testing.T) {
 	f, _ := newFetcher(t)
-	for _, name := range []string{"tree-1/files/a", "part-1", "other"} {
+	for _, name := range []string{"namespace-a/1/files/a", "namespace-b", "other"} {
 		file := filepath.Join(f.Dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
