@@ -1,0 +1,62 @@
+package rules
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// TestBounds judges an object by rules whose expressions make hundreds of MB of a few characters.
+// Each ends before it has allocated that, and its object is in progress.
+func TestBounds(t *testing.T) {
+	const most = 150 << 20
+	text := `'` + strings.Repeat("a", 1000) + `'`
+	for name, expression := range map[string]string{
+		"replace": text + ".replace('a', " + text + ").replace('a', " + text[:400] + "') == ''",
+		"join":    "lists.range(20000).map(x, '').join(" + text + ") == ''",
+		"format": "'%s'.format([[[1]]" + strings.Repeat(".map(x, [x, x])", 22) +
+			"]) == ''",
+		"flatten":  "[[1]]" + strings.Repeat(".map(x, [x, x])", 22) + ".flatten(30).size() == 0",
+		"compiled": "'a'.matches('" + strings.Repeat(`(a{30}){30}`, 1000) + "')",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			rules, err := Parse("rules.yaml", []byte(
+				"- group: \"\"\n  kind: Service\n  current: \""+expression+"\"\n"))
+			if err == nil {
+				obj := &unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "x"},
+					"status": map[string]any{"phase": "x"},
+				}}
+				if s := ready.Of(obj, rules...); s.State != ready.InProgress ||
+					!strings.Contains(s.Message, "too much time or memory") {
+					t.Errorf("the status is %+v", s)
+				}
+			}
+			runtime.ReadMemStats(&after)
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > most {
+				t.Errorf("%d MiB were allocated, more than %d", allocated>>20, most>>20)
+			}
+		})
+	}
+}
+
+// TestMessageBounds judges an object whose rule has a message of 200 kB.
+func TestMessageBounds(t *testing.T) {
+	rules, err := Parse("rules.yaml", []byte("- group: \"\"\n  kind: Service\n  current: 'false'\n  message: "+
+		"\"lists.range(20000).map(x, 'ten chars.').join()\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "x"},
+	}}
+	if s := ready.Of(obj, rules...); len(s.Message) > 40_000 || !strings.HasPrefix(s.Message, "ten ") {
+		t.Errorf("the message has %d bytes", len(s.Message))
+	}
+}
