@@ -22,6 +22,11 @@ var boundaries = map[string]boundary{
 		level: 0,
 		why:   "reads files with the standard library alone",
 	},
+	"boundedcel": {
+		level:     0,
+		libraries: []string{"github.com/google/cel-go"},
+		why:       "evaluates expressions; it knows no objects",
+	},
 	"yamlsize": {
 		level: 0,
 		why:   "counts in texts and values; a test compares it with the libraries",
@@ -168,6 +173,7 @@ var boundaries = map[string]boundary{
 	"ready/rules": {
 		level: 2,
 		module: []string{
+			"boundedcel",
 			"object",
 			"ready",
 			"yamlsize",

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
 	"github.com/muster-deploy/muster/controller/internal/run"
 	"github.com/muster-deploy/muster/controller/internal/window"
+	"github.com/muster-deploy/muster/internal/boundedcel"
 )
 
 // block is why a Set is not deployed yet.
@@ -109,12 +110,13 @@ func (r *Reconciler) cycle(ctx context.Context, set *v1alpha1.Set) string {
 	return ""
 }
 
-// maxCost limits the work of an expression.
-const maxCost = 10000
+// maxCost limits the work of an expression, in the unit of boundedcel.
+const maxCost = 10_000
 
 // compile returns an expression of two Sets.
-func compile(expr string) (cel.Program, error) {
-	env, err := cel.NewEnv(cel.Variable("self", cel.DynType), cel.Variable("dep", cel.DynType))
+func compile(expr string) (*boundedcel.Program, error) {
+	env, err := boundedcel.NewEnv(maxCost,
+		cel.Variable("self", cel.DynType), cel.Variable("dep", cel.DynType))
 	if err != nil {
 		return nil, err
 	}
@@ -122,11 +124,11 @@ func compile(expr string) (cel.Program, error) {
 	if issues.Err() != nil {
 		return nil, issues.Err()
 	}
-	return env.Program(parsed, cel.CostLimit(maxCost))
+	return env.Program(parsed)
 }
 
 // evaluate returns the value of an expression of two Sets.
-func evaluate(program cel.Program, self, dep *v1alpha1.Set) (bool, error) {
+func evaluate(program *boundedcel.Program, self, dep *v1alpha1.Set) (bool, error) {
 	values := map[string]any{}
 	for name, set := range map[string]*v1alpha1.Set{"self": self, "dep": dep} {
 		var err error
@@ -134,7 +136,7 @@ func evaluate(program cel.Program, self, dep *v1alpha1.Set) (bool, error) {
 			return false, err
 		}
 	}
-	value, _, err := program.Eval(values)
+	value, err := program.Eval(values)
 	if err != nil {
 		return false, err
 	}

@@ -48,7 +48,8 @@ func TestBounds(t *testing.T) {
 
 // TestMessageBounds judges an object whose rule has a message of 200 kB.
 func TestMessageBounds(t *testing.T) {
-	rules, err := Parse("rules.yaml", []byte("- group: \"\"\n  kind: Service\n  current: 'false'\n  message: "+
+	rules, err := Parse("rules.yaml", []byte("- group: \"\"\n  kind: Service\n"+
+		"  current: 'false'\n  message: "+
 		"\"lists.range(20000).map(x, 'ten chars.').join()\"\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,20 @@ func TestMessageBounds(t *testing.T) {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "x"},
 	}}
-	if s := ready.Of(obj, rules...); len(s.Message) > 40_000 || !strings.HasPrefix(s.Message, "ten ") {
+	s := ready.Of(obj, rules...)
+	if len(s.Message) > 40_000 || !strings.HasPrefix(s.Message, "ten ") {
 		t.Errorf("the message has %d bytes", len(s.Message))
+	}
+}
+
+// TestTooManyRules reads a file with more rules than may be compiled.
+func TestTooManyRules(t *testing.T) {
+	rule := "- {group: a, kind: B, current: self.ok}\n"
+	if _, err := Parse("rules.yaml", []byte(strings.Repeat(rule, maxRules))); err != nil {
+		t.Error(err)
+	}
+	_, err := Parse("rules.yaml", []byte(strings.Repeat(rule, maxRules+1)))
+	if err == nil || err.Error() != "rules.yaml:1001: more than 1000 rules" {
+		t.Error(err)
 	}
 }

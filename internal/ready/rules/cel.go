@@ -11,18 +11,22 @@ import (
 	"github.com/google/cel-go/ext"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/boundedcel"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// costLimit is the limit of one evaluation. It is that of one validation rule in Kubernetes, which
-// takes about 0.1 s.
+// costLimit is the limit of one evaluation, in the unit of boundedcel. It is that of one validation
+// rule in Kubernetes, which takes about 0.1 s.
 const costLimit = 1_000_000
+
+// maxText limits the bytes of a message or a reason, which are kept for each object.
+const maxText = 32 << 10
 
 // newEnv returns the CEL environment of rules: the dynamically typed object as self, cel-go's
 // optional values, string and list functions, comparisons between kinds of numbers, and condition.
 // It has no clock. The call takes milliseconds.
-func newEnv() (*cel.Env, error) {
-	env, err := cel.NewEnv(
+func newEnv() (*boundedcel.Env, error) {
+	env, err := boundedcel.NewEnv(costLimit,
 		cel.Variable("self", cel.DynType),
 		cel.OptionalTypes(),
 		cel.CrossTypeNumericComparisons(true),
@@ -57,11 +61,11 @@ type expression struct {
 	field string // key in the rule
 	text  string
 	line  int // of the file
-	cel.Program
+	*boundedcel.Program
 }
 
 // compile compiles the expression. Its type must be want or unknown.
-func (e *expression) compile(env *cel.Env, want *cel.Type) error {
+func (e *expression) compile(env *boundedcel.Env, want *cel.Type) error {
 	ast, issues := env.Compile(e.text)
 	if issues.Err() != nil {
 		return e.formatIssues(issues)
@@ -69,7 +73,7 @@ func (e *expression) compile(env *cel.Env, want *cel.Type) error {
 	if got := ast.OutputType(); !got.IsExactType(want) && !got.IsExactType(cel.DynType) {
 		return fmt.Errorf("%s must return a %s, not %s", e.field, want, cel.FormatCELType(got))
 	}
-	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(costLimit))
+	program, err := env.Program(ast)
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.field, err)
 	}
@@ -101,7 +105,7 @@ func (e *expression) formatIssues(issues *cel.Issues) error {
 
 // evalBool evaluates an expression that returns a bool.
 func (e *expression) evalBool(self map[string]any) (bool, error) {
-	value, _, err := e.Eval(map[string]any{"self": self})
+	value, err := e.Eval(map[string]any{"self": self})
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", e.field, err)
 	}
@@ -112,14 +116,17 @@ func (e *expression) evalBool(self map[string]any) (bool, error) {
 	return bool(result), nil
 }
 
-// evalString evaluates an expression that returns a string. It returns "" if the expression is nil
-// or cannot be evaluated.
+// evalString evaluates an expression that returns a string, and returns up to maxText bytes of it.
+// It returns "" if the expression is nil or cannot be evaluated.
 func (e *expression) evalString(self map[string]any) string {
 	if e == nil {
 		return ""
 	}
-	value, _, err := e.Eval(map[string]any{"self": self})
+	value, err := e.Eval(map[string]any{"self": self})
 	if result, ok := value.(types.String); ok && err == nil {
+		if len(result) > maxText {
+			return strings.ToValidUTF8(string(result[:maxText]), "") + "…"
+		}
 		return string(result)
 	}
 	return ""

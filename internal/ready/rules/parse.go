@@ -41,8 +41,8 @@ import (
 // (self.?status.?phase.orValue("")). condition(self, TYPE) returns type, status, reason and message
 // of a condition: empty if there is none, Unknown if it is about an earlier generation. message and
 // reason return strings, so a fixed text is quoted twice: message: '"waiting for the broker"'. Both
-// are optional, and ignored if they cannot be evaluated. An evaluation that costs too much is an
-// error.
+// are optional, and ignored if they cannot be evaluated. An evaluation that takes too much time or
+// memory is an error.
 //
 // An object whose status.observedGeneration differs from its generation is in progress, unless the
 // rule has ignoreGeneration: true. A rule applies to all versions of a type; version is ignored.
@@ -70,6 +70,9 @@ func Parse(name string, data []byte) ([]ready.Rule, error) {
 	return rules, nil
 }
 
+// maxRules limits the rules of a file: compiling that many takes about a second.
+const maxRules = 1000
+
 // parseFile reads the rules of all documents of a file without compiling them.
 func parseFile(name string, data []byte) ([]*rule, error) {
 	if tooMany := (*yamlsize.TooManyError)(nil); errors.As(yamlsize.Check(data), &tooMany) {
@@ -90,6 +93,9 @@ func parseFile(name string, data []byte) ([]*rule, error) {
 			return nil, err
 		}
 		for _, node := range nodes {
+			if len(rules) == maxRules {
+				return nil, fmt.Errorf("%s:%d: more than %d rules", name, node.Line, maxRules)
+			}
 			r := &rule{file: name, number: len(rules) + 1}
 			if err := r.parse(resolveAlias(node)); err != nil {
 				return nil, err

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/boundedcel"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -29,7 +30,7 @@ type rule struct {
 type judge = func(obj *unstructured.Unstructured) ready.Status
 
 // compile compiles all expressions and returns all mistakes in them.
-func (r *rule) compile(env *cel.Env) error {
+func (r *rule) compile(env *boundedcel.Env) error {
 	var errs []error
 	for _, e := range []*expression{r.failed, r.current, r.inProgress, r.message, r.reason} {
 		if e == nil {
