@@ -27,6 +27,7 @@ func TestController(t *testing.T) {
 		}
 		held := &controllers{}
 		env.Values[controllersKey{}] = held
+		env.Values[askedKey{}] = &askedPermissions{seen: map[permission]bool{}}
 		namespace := env.Getenv("NS")
 		env.Defer(func() {
 			_ = held.end(all, os.Kill) // they may have ended
@@ -39,6 +40,8 @@ func TestController(t *testing.T) {
 	}
 	p.Cmds["controller"] = startController
 	p.Cmds["endcontroller"] = endController
+	p.Cmds["recordcontroller"] = recordController
+	p.Cmds["permissions"] = checkPermissions
 	testscript.Run(t, p)
 }
 
@@ -79,12 +82,13 @@ func writeControllerConfig(path string) error {
 // grant lets the service account deployer of a namespace change everything in it, and the
 // controller elect a leader there.
 func grant(namespace string) error {
+	if err := grantElections(namespace); err != nil {
+		return err
+	}
 	for _, args := range [][]string{
 		{"create", "serviceaccount", "deployer"},
 		{"create", "rolebinding", "deployer", "--clusterrole=cluster-admin",
 			"--serviceaccount=" + namespace + ":deployer"},
-		{"create", "role", "elections", "--verb=get,list,watch,create,update,patch",
-			"--resource=leases.coordination.k8s.io"},
 		{"create", "rolebinding", "elections", "--role=elections",
 			"--serviceaccount=muster-system:muster-controller"},
 	} {
