@@ -62,7 +62,7 @@ func TestChart(t *testing.T) {
 			"+ Deployment muster-system/muster-controller .spec.template.spec.containers.0.args.6 = " +
 				"--concurrent-per-namespace=2"}},
 		{values: "impersonate={deployer}", want: []string{
-			"+ ClusterRole muster-controller .rules.6.resourceNames.0 = deployer"}},
+			"+ ClusterRole muster-controller .rules.5.resourceNames.0 = deployer"}},
 		{values: "resources.limits.memory=1Gi", want: []string{
 			"- Deployment muster-system/muster-controller " +
 				".spec.template.spec.containers.0.resources.limits.memory = 512Mi",

@@ -46,9 +46,14 @@ func (p permission) covers(request permission) bool {
 	return p == request
 }
 
-// rarelyAsked are the permissions that no script provokes: an event is patched if it is emitted
-// once more for the same version of a Set, whose status could not be written.
-var rarelyAsked = []permission{{"patch", "events.k8s.io", "events", ""}}
+// notAsked are the permissions that the script cannot provoke.
+var notAsked = []permission{
+	// A cache is filled by a list where the server does not stream lists as watches.
+	{"list", "muster.dev", "sets", ""}, {"list", "", "configmaps", ""}, {"list", "", "secrets", ""},
+	// An event is patched if it is emitted once more for the same version of a Set, whose status
+	// could not be written.
+	{"patch", "events.k8s.io", "events", ""},
+}
 
 // controllerRules returns the rules of the ClusterRole and of the Role in the manifests.
 func controllerRules() (cluster, election []rbacv1.PolicyRule, err error) {
@@ -221,7 +226,7 @@ func (r *askedPermissions) compare(allowed []permission) (unused, refused []perm
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	unused = slices.DeleteFunc(slices.Clone(allowed), func(p permission) bool {
-		return slices.Contains(rarelyAsked, p)
+		return slices.Contains(notAsked, p)
 	})
 	for asked := range r.seen {
 		covers := func(p permission) bool { return p.covers(asked) }

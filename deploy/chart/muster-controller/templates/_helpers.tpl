@@ -17,20 +17,17 @@ app.kubernetes.io/name: {{ include "name" . }}
 {{- define "rules" -}}
 - apiGroups: [muster.dev]
   resources: [sets]
-  verbs: [get, list, watch, update, patch]
+  verbs: [get, list, watch, patch]
 - apiGroups: [muster.dev]
   resources: [sets/status]
-  verbs: [get, update, patch]
-- apiGroups: [muster.dev]
-  resources: [sets/finalizers]
-  verbs: [update]
+  verbs: [patch]
 - apiGroups: [""]
   resources: [configmaps, secrets]
   verbs: [get, list, watch]
 {{- if not .Values.namespaces }}
 {{ include "cluster rules" . }}
 {{- end }}
-- apiGroups: ["", events.k8s.io]
+- apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
 - apiGroups: [""]
@@ -44,5 +41,5 @@ app.kubernetes.io/name: {{ include "name" . }}
 {{- define "cluster rules" -}}
 - apiGroups: [""]
   resources: [namespaces]
-  verbs: [get, list, watch]
+  verbs: [get]
 {{- end }}
