@@ -77,3 +77,22 @@ func TestNoScripts(t *testing.T) {
 		})
 	}
 }
+
+// The rules that come with the program are no scripts of users.
+func TestNoScriptsOfUsers(t *testing.T) {
+	dir := t.TempDir()
+	err := os.WriteFile(filepath.Join(dir, "app.yaml"), []byte("apiVersion: v1\nkind: ConfigMap\n"+
+		"metadata: {name: a}\n---\napiVersion: kapp.k14s.io/v1alpha1\nkind: Config\n"+
+		"metadata: {name: rules}\nrebaseRules:\n- {path: [data], type: copy, sources: [existing],\n"+
+		"  resourceMatchers: [{allMatcher: {}}]}\n"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), Request{
+		App: "shop", Namespace: "shop", Files: []string{dir}, Now: time.Now,
+		Notice: func(string) {}, NoScripts: true,
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -48,7 +48,7 @@ type Config struct {
 	labels      map[string]string // additional ones
 	checks      []Check           // to run before anything is changed
 	builtIn     int               // how many of the rebase rules are built in
-	scripted    []string          // the documents with rules in ytt
+	scripted    []string          // the documents of users with rules in ytt
 }
 
 // Check is a preflight check with its configuration, which may be nil.
@@ -72,7 +72,7 @@ func parseDefault() *Config {
 	if err != nil {
 		panic("the built-in rules: " + err.Error()) // they are part of the program, and a test reads them
 	}
-	c.builtIn = len(c.rebases.rules)
+	c.builtIn, c.scripted = len(c.rebases.rules), nil
 	return c
 }
 
@@ -83,8 +83,8 @@ func (c *Config) HasOverlays() bool {
 		func(rule rebaseRule) bool { return rule.overlay != nil })
 }
 
-// Scripts returns the documents that have rules in ytt, as messages name them. A script takes as
-// much memory as it likes.
+// Scripts returns the documents of users that have rules in ytt, as messages name them. A script
+// takes as much memory as it likes.
 func (c *Config) Scripts() []string { return c.scripted }
 
 // scripts returns how many rules are written in ytt.
