@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -46,34 +45,6 @@ func OpenRevision(ctx context.Context, c *Cluster, s Source, number int) (*Set, 
 		return nil, revisionError(ctx, store, base.Title(), number, err)
 	}
 	return &Set{cluster: c, request: r, set: restored, revision: number}, nil
-}
-
-// ForgetHistory deletes the history that a destroyed set has left, as Destroy does unless its
-// result has a warning. The source names the set, without files, and the mark is what its objects
-// carried. It does nothing if there is a record, or if the set has got another name.
-func ForgetHistory(ctx context.Context, c *Cluster, s Source, m Mark) error {
-	s.Files = nil
-	set, err := Open(ctx, c, s)
-	if err == nil {
-		_, err = set.Mark(ctx)
-	}
-	absent, renamed := (*NoRecordError)(nil), (*sets.RenamedError)(nil)
-	if !errors.As(err, &absent) {
-		return err
-	}
-	_, store, err := sets.OpenRevisions(ctx, c.client, s.request())
-	if err = missing(err); errors.As(err, &absent) || errors.As(err, &renamed) {
-		return nil // this set has no history
-	}
-	if err != nil {
-		return err
-	}
-	_, store.Set.ID, _ = strings.Cut(m.Text, "=")
-	// A history is shown even if records cannot be listed, and deleted only if none is its own.
-	if exists, err := store.Exists(ctx, store.Set.ID); err != nil || exists {
-		return err
-	}
-	return store.DeleteAll(ctx)
 }
 
 // revisionError returns the error of a revision that was to be opened.

@@ -72,12 +72,16 @@ func (d *Deletion) Plan() *plan.Plan {
 	return d.run.plan
 }
 
-// Run runs the plan, once, and deletes the record if no object is left. A dry run writes no record.
+// Run runs the plan, once, and deletes the record if no object is left. What is to be done before
+// that is also done for an app without a record. A dry run writes no record.
 // The error is that of the record; how the steps went is in the summary.
 func (d *Deletion) Run(
 	ctx context.Context, o engine.Options, sink event.Sink,
 ) (event.Summary, error) {
 	if !d.Found() {
+		if o.BeforeForget != nil {
+			return event.Summary{}, o.BeforeForget(ctx)
+		}
 		return event.Summary{}, nil
 	}
 	summary, unrecorded, after := d.execute(ctx, o, silent(sink))
@@ -215,7 +219,7 @@ func (d *Deletion) execute(
 		succeeded := state.Result == record.RunSucceeded
 		if succeeded && !d.partial {
 			deleted := false
-			if deleted, after = d.deleteRecord(ctx); deleted {
+			if deleted, after = d.deleteRecord(ctx, records.before); deleted {
 				return nil
 			}
 		}
@@ -248,7 +252,11 @@ func (d *Deletion) execute(
 // cannot be listed keeps the record. With
 // KeepLeaving the record stays, too, for objects that are being deleted: those that the user does
 // not wait for.
-func (d *Deletion) deleteRecord(ctx context.Context) (deleted bool, err error) {
+//
+// It calls before when nothing keeps the record.
+func (d *Deletion) deleteRecord(
+	ctx context.Context, before func(context.Context) error,
+) (deleted bool, err error) {
 	s, missed := d.selection(d.app, d.req.Search, false), map[schema.GroupKind]cluster.UnlistedKind{}
 	s.Unlisted = func(m cluster.UnlistedKind) { missed[m.GroupKind] = m }
 	_, found := usedKinds(nil, d.objects)
@@ -287,6 +295,11 @@ func (d *Deletion) deleteRecord(ctx context.Context) (deleted bool, err error) {
 		d.Printer.Info("the record of the app stays until these objects are gone, which nothing waits " +
 			"for; destroy it again then: " + strings.Join(describeAll(leaving), ", "))
 		return false, nil
+	}
+	if before != nil {
+		if err := before(ctx); err != nil {
+			return false, err
+		}
 	}
 	err = d.app.Delete(ctx)
 	return err == nil, err

@@ -374,6 +374,7 @@ type runRecord struct {
 	begin  func(ctx context.Context) error
 	finish func(ctx context.Context, after *record.State) error
 	begun  bool
+	before func(context.Context) error // to be called before the record is deleted; may be nil
 	// interrupted records the interrupt of a run that has begun; nil if that is a failure.
 	interrupted func(ctx context.Context) error
 }
@@ -404,7 +405,11 @@ func (r *runRecord) Save(ctx context.Context, state *record.State) error {
 	}
 }
 
-// Delete records the end of a deletion that left no object: its finish deletes the record.
-func (r *runRecord) Delete(ctx context.Context, _ []object.Ref) error {
+// Delete records the end of a deletion that left no object: its finish deletes the record, if no
+// other object is found.
+func (r *runRecord) Delete(
+	ctx context.Context, _ []object.Ref, before func(context.Context) error,
+) error {
+	r.before = before
 	return r.finish(ctx, &record.State{Result: record.RunSucceeded})
 }

@@ -163,7 +163,7 @@ const saving, deleting = "save the record after the last write", "delete the rec
 func (r *run) deleteRecord(ctx context.Context, state *record.State) error {
 	store, changed := r.engine.Records, &record.ChangedError{}
 	if len(state.Members) == 0 {
-		if err := store.Delete(ctx, state.Gone); err == nil {
+		if err := store.Delete(ctx, state.Gone, r.options.BeforeForget); err == nil {
 			return nil
 		} else if !errors.As(err, &changed) {
 			return &RecordError{Action: deleting, Err: err}
@@ -179,7 +179,7 @@ func (r *run) deleteRecord(ctx context.Context, state *record.State) error {
 		return slices.Contains(existing, ref) || !slices.Contains(state.Gone, ref)
 	})
 	if len(changed.Added)+len(changed.Gone) == 0 {
-		if err := store.Delete(ctx, nil); err != nil {
+		if err := store.Delete(ctx, nil, r.options.BeforeForget); err != nil {
 			return &RecordError{Action: deleting, Err: err}
 		}
 		return nil

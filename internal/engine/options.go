@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -67,6 +68,11 @@ type Options struct {
 	// NoCauses saves the requests for why objects are not ready: nobody reads Explained events, and
 	// StopOn.Stuck, which depends on causes, is not set. kapp and kpt live print no causes.
 	NoCauses bool
+
+	// BeforeForget is called when the record of a destroyed set is about to be deleted, for what
+	// nobody would find without the record. Its error keeps the record. It may be called again.
+	BeforeForget func(context.Context) error
+
 	LogLines int // lines quoted from the log of a container that failed; 0 quotes nothing
 
 	// GiveUp counts an object with a cause that is certain not to pass as failed, as soon as nothing

@@ -103,11 +103,13 @@ func (s *State) Equal(other *State) bool {
 //
 // Delete removes the record; it succeeds if there is none. Gone are the members that do not exist
 // any more, as in State. If Save would keep members, Delete leaves the record and returns a
-// *ChangedError. One goroutine at a time may use a Store.
+// *ChangedError. Before, which may be nil, is called when nothing that is known keeps the record;
+// its error does. It may be called again, and a record that others have written meanwhile stays all
+// the same. One goroutine at a time may use a Store.
 type Store interface {
 	Load(ctx context.Context) (*State, error)
 	Save(ctx context.Context, state *State) error
-	Delete(ctx context.Context, gone []object.Ref) error
+	Delete(ctx context.Context, gone []object.Ref, before func(context.Context) error) error
 }
 
 // ChangedError reports that a record was not deleted because others have written it.
@@ -154,4 +156,6 @@ func (Discard) Load(context.Context) (*State, error) { return &State{}, nil }
 func (Discard) Save(context.Context, *State) error { return nil }
 
 // Delete does nothing.
-func (Discard) Delete(context.Context, []object.Ref) error { return nil }
+func (Discard) Delete(context.Context, []object.Ref, func(context.Context) error) error {
+	return nil
+}

@@ -98,13 +98,13 @@ func (a *Adopted) Undo(ctx context.Context) (others []object.Ref, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.forget(ctx); err != nil {
-		return nil, fmt.Errorf("delete the record: %w; run the same command again", err)
-	}
-	if found.ID != "" {
+	if found.ID != "" { // before the record, without which nobody would find it
 		if err := storeOf(a.cluster, found).DeleteAll(ctx); err != nil {
 			return nil, fmt.Errorf("delete the history: %w; run the same command again", err)
 		}
+	}
+	if err := a.forget(ctx); err != nil {
+		return nil, fmt.Errorf("delete the record: %w; run the same command again", err)
 	}
 	return others, a.store.delete(ctx)
 }

@@ -3,6 +3,7 @@ package sets
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,9 +71,9 @@ type Recorder struct {
 	basis    Basis
 	adopted  []object.Ref
 	created  *object.Set
-	deleted  bool // an object was deleted to be created again, and was not
-	unseen   bool // the run does not wait until objects are ready
-	leaving  bool // the run does not wait until objects are gone
+	deleted  bool  // an object was deleted to be created again, and was not
+	unseen   bool  // the run does not wait until objects are ready
+	forgot   error // why the history of a destroyed set is not deleted
 }
 
 // NewRecorder returns a recorder of an operation.
@@ -117,24 +118,50 @@ func (r *Recorder) AwaitNothing() {
 			r.unseen = r.unseen || step.Wait && !withoutState[step.Ref.GroupKind()]
 			step.Wait = false
 		case step.Op == plan.Delete && !awaited[i]:
-			r.leaving = r.leaving || step.Wait
 			step.Wait = false
 		}
 	}
 }
 
-// Run runs the plan.
+// Run runs the plan. It deletes the history of a set that is destroyed just before its record:
+// nobody would find a history without a record.
 func (r *Recorder) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
 	r.basis = r.Basis()
 	r.begun, r.ran, r.dryRun = r.options.Now(), true, options.DryRun != engine.DryRunNone
+	if r.Plan().Destroys && !r.dryRun && !r.options.Keep && r.options.Limit > 0 {
+		options.BeforeForget = func(closing context.Context) error { return r.forget(ctx, closing) }
+	}
 	r.summary, r.err = r.Operation.Run(ctx, options, func(e event.Event) {
 		r.add(e)
 		sink(e)
 	})
 	r.ended = r.options.Now()
 	return r.summary, r.err
+}
+
+// forget deletes the history, unless the guard of the run has ended. Closing is the context of the
+// end of the run. The error keeps the record. A user who may not delete the history gets no error:
+// the objects are gone, and so is the record of the set.
+func (r *Recorder) forget(run, closing context.Context) error {
+	if r.store.Set = r.History(); r.store.Set == (history.Set{}) {
+		return nil
+	}
+	permitted, cancel := context.WithCancel(context.WithoutCancel(run))
+	defer cancel()
+	defer context.AfterFunc(closing, cancel)()
+	err := cluster.Permit(permitted)
+	if err == nil {
+		err = r.store.DeleteAll(closing)
+	}
+	if apierrors.IsForbidden(err) {
+		r.forgot, err = r.explain(err), nil
+	}
+	if err = r.explain(err); err != nil {
+		return fmt.Errorf("delete the history first: %w", errors.Unwrap(err))
+	}
+	return nil
 }
 
 // verbs are the words for successful writes.
@@ -212,13 +239,15 @@ func (r *Recorder) fail(e event.Event) {
 // Record writes a revision of a run that has changed something, or has tried to, or has found that
 // everything is as it should be though the history does not say so: the run before failed or was
 // killed, another program has deployed the set, or drift was accepted into its files. Of a set that
-// was destroyed, done, it deletes the history instead, once the record is gone. It does nothing
+// was destroyed, done, it writes none, and returns why the history was not deleted. It does nothing
 // after a dry run. The end of the context does not break it off at once. The error is for the user:
 // the history is not that important to the run.
 func (r *Recorder) Record(ctx context.Context, done bool) error {
-	destroyed := r.ran && done && r.Plan().Destroys && !r.options.Keep
+	if r.ran && done && r.Plan().Destroys && !r.options.Keep {
+		return r.forgot
+	}
 	mayLack := done && !r.Plan().Destroys && r.basis.Partial == ""
-	if !r.ran || r.dryRun || r.options.Limit == 0 || !r.tried && !destroyed && !mayLack {
+	if !r.ran || r.dryRun || r.options.Limit == 0 || !r.tried && !mayLack {
 		return nil
 	}
 	if r.store.Set = r.History(); r.store.Set == (history.Set{}) {
@@ -227,12 +256,6 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	closing := cluster.Unguarded(cluster.Finish(ctx, recordGrace))
 	ctx, cancel := context.WithTimeout(closing, recordTime)
 	defer cancel()
-	if destroyed {
-		if r.leaving && r.isRecorded(ctx) {
-			return nil // the run that finds the objects gone deletes it
-		}
-		return r.explain(r.store.DeleteAll(ctx))
-	}
 	if r.store.Set.ID == "" {
 		return nil // no record was written, so that nothing was
 	}
@@ -255,12 +278,6 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	revision.Objects = objects
 	r.revision, err = r.store.Write(ctx, revision)
 	return r.explain(err)
-}
-
-// isRecorded reports whether the set has a record, or it cannot be found out.
-func (r *Recorder) isRecorded(ctx context.Context) bool {
-	exists, err := r.store.Exists(ctx, r.store.Set.ID)
-	return exists || err != nil
 }
 
 // objects returns the objects of the revision.

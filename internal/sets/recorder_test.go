@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
@@ -54,11 +55,14 @@ func (o recordedSet) Manifests() []plan.Desired {
 }
 
 func (o recordedSet) Run(
-	_ context.Context, _ engine.Options, sink event.Sink,
+	ctx context.Context, options engine.Options, sink event.Sink,
 ) (summary event.Summary, err error) {
 	for _, e := range o.events {
 		summary.Add(e)
 		sink(e)
+	}
+	if options.BeforeForget != nil {
+		return summary, errors.Join(o.err, options.BeforeForget(ctx))
 	}
 	return summary, o.err
 }
@@ -285,9 +289,9 @@ func TestRecorderDestroys(t *testing.T) {
 		gone := event.Event{Kind: event.Acted, Op: plan.Delete, Outcome: event.Succeeded}
 		op := recordedSet{emitter: emitter{true, []event.Event{gone}}}
 		r := NewRecorder(fullCluster{server}, op, o)
-		_, err := r.Run(t.Context(), engine.Options{DryRun: mode}, func(event.Event) {})
-		if err != nil {
-			t.Fatal(err)
+		_, kept := r.Run(t.Context(), engine.Options{DryRun: mode}, func(event.Event) {})
+		if kept != nil {
+			return kept
 		}
 		return r.Record(t.Context(), true)
 	}
@@ -314,6 +318,30 @@ func TestRecorderDestroys(t *testing.T) {
 	}
 	if err := record(HistoryOptions{Now: time.Now}, engine.DryRunNone); err != nil {
 		t.Errorf("without a history: %v", err)
+	}
+	server.ListFails[secrets] = errors.New("etcd is away")
+	err = record(o, engine.DryRunNone)
+	if err == nil || !strings.HasPrefix(err.Error(), "delete the history first: ") {
+		t.Errorf("the record goes before its history: %v", err)
+	}
+}
+
+// A run that may not write any more leaves the history to the run that has taken over.
+func TestRecorderWithoutLock(t *testing.T) {
+	server := &enginetest.Cluster{}
+	store := &history.Store{Cluster: server, Set: historySet, Limit: 9}
+	if _, err := store.Write(t.Context(), history.Revision{}); err != nil {
+		t.Fatal(err)
+	}
+	r := NewRecorder(fullCluster{server}, recordedSet{emitter: emitter{true, nil}},
+		HistoryOptions{Limit: 1, Now: time.Now})
+	lost := errors.New("the lock is lost")
+	ctx := cluster.Guard(t.Context(), func(context.Context) error { return lost })
+	if _, err := r.Run(ctx, engine.Options{}, func(event.Event) {}); !errors.Is(err, lost) {
+		t.Errorf("run: %v", err)
+	}
+	if server.Refs().Len() != 1 {
+		t.Errorf("%d Secrets are left", server.Refs().Len())
 	}
 }
 

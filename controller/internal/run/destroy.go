@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/muster-deploy/muster"
@@ -53,9 +51,6 @@ func (j *job) destroy(ctx context.Context, as *clusters.Identity, out *Outcome) 
 		return err
 	}
 	j.removePlan(ctx, as)
-	if out.Result.Warning != "" && j.forgetHistory(ctx, as, mark.Text) == nil {
-		out.Result.Warning = ""
-	}
 	return nil
 }
 
@@ -89,42 +84,18 @@ func (j *job) lost(ctx context.Context, as *clusters.Identity) string {
 const recordTries = 6
 
 // noRecord notes that the Set has no record, unless the server does not have its kind at the
-// moment. If an earlier run has begun to delete the objects, they are gone, and the history is
-// deleted, too. Else it is all that says what the objects were.
+// moment. If an earlier run has begun to delete the objects, they are gone, and so is the history,
+// which goes before the record. Else the history is all that says what the objects were.
 func (j *job) noRecord(ctx context.Context, as *clusters.Identity, out *Outcome) error {
 	if j.set.Status.Failures < recordTries {
 		if _, _, err := as.Cluster.Resource(ctx, RecordOf(j.set)); err != nil {
 			return fmt.Errorf("find the record: %w", err)
 		}
 	}
-	mark := j.set.Status.Deleting
-	if mark == "" {
+	if j.set.Status.Deleting == "" {
 		out.Orphaned = "there is no record, so that nothing was deleted"
 		return nil
 	}
 	out.Finished = "an earlier run has deleted the objects and the record"
-	if err := j.forgetHistory(ctx, as, mark); err != nil {
-		out.Finished += fmt.Sprintf("; the history may stay: %v", err)
-	}
 	return nil
-}
-
-// forgetTime is how long it is tried to delete the history of a set that was destroyed.
-const forgetTime = time.Minute
-
-// forgetHistory deletes the history of a set that has no record any more, so that nobody else would
-// find it. The mark is what its objects carried.
-func (j *job) forgetHistory(
-	ctx context.Context, as *clusters.Identity, mark string,
-) (err error) {
-	j.slot.leave()
-	ctx, cancel := context.WithTimeout(ctx, forgetTime)
-	defer cancel()
-	tries := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6}
-	_ = wait.ExponentialBackoffWithContext(ctx, tries, // err says more
-		func(ctx context.Context) (bool, error) {
-			err = muster.ForgetHistory(ctx, as.Cluster, sourceOf(j.set), muster.Mark{Text: mark})
-			return err == nil || apierrors.IsForbidden(err), nil
-		})
-	return err
 }

@@ -46,7 +46,14 @@ func (s *Store) Save(_ context.Context, state *record.State) error {
 }
 
 // Delete empties the state.
-func (s *Store) Delete(context.Context, []object.Ref) error {
+func (s *Store) Delete(
+	ctx context.Context, _ []object.Ref, before func(context.Context) error,
+) error {
+	if before != nil && s.Changed == nil {
+		if err := before(ctx); err != nil {
+			return err
+		}
+	}
 	s.Cluster.mu.Lock()
 	defer s.Cluster.mu.Unlock()
 	if s.Cluster.dead {

@@ -272,7 +272,7 @@ func settles(t *testing.T, c *enginetest.Cluster, when string, state *record.Sta
 	if _, err := s.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Delete(t.Context(), nil); err != nil || c.Refs().Len() > 0 {
+	if err := s.Delete(t.Context(), nil, nil); err != nil || c.Refs().Len() > 0 {
 		t.Errorf("%s: deleting leaves %v, %v", when, c.Refs().Refs(), err)
 	}
 }

@@ -325,8 +325,10 @@ func (s *Store) write(ctx context.Context, contents []shardContent) error {
 }
 
 // Delete deletes the record unless it has members of others, or gone ones after others have written
-// it. It then returns a *record.ChangedError.
-func (s *Store) Delete(ctx context.Context, gone []object.Ref) error {
+// it. It then returns a *record.ChangedError. It calls before when nothing keeps the record.
+func (s *Store) Delete(
+	ctx context.Context, gone []object.Ref, before func(context.Context) error,
+) error {
 	return cluster.RetryOnConflict(func() error {
 		changed := &record.ChangedError{}
 		for _, member := range s.merge(&record.State{Gone: gone}, s.shardStates(false)) {
@@ -338,6 +340,11 @@ func (s *Store) Delete(ctx context.Context, gone []object.Ref) error {
 		}
 		if len(changed.Added)+len(changed.Gone) > 0 {
 			return changed
+		}
+		if before != nil {
+			if err := before(ctx); err != nil {
+				return err
+			}
 		}
 		s.dropped = nil // it writes the main object first
 		return s.Remove(ctx)

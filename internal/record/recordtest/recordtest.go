@@ -2,6 +2,7 @@
 package recordtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -30,6 +31,7 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		"what two runs added, one cannot give up": both,
 		"members leave":                           shrink,
 		"deleting forgets, also twice":            forget,
+		"what comes before a deletion keeps it":   keepsFailed,
 		"a thousand members":                      many,
 		"a record without members is a record":    nobody,
 		"the condition of a member changes":       progress,
@@ -160,16 +162,39 @@ func forget(t *testing.T, p Place) {
 	load(t, store)
 	save(t, store, members("a"))
 	for range 2 {
-		if err := store.Delete(t.Context(), nil); err != nil {
+		if err := store.Delete(t.Context(), nil, nil); err != nil {
 			t.Fatalf("delete: %v", err)
 		}
 	}
 	expect(t, p, &record.State{})
 	fresh := p.Open()
 	load(t, fresh)
-	if err := fresh.Delete(t.Context(), nil); err != nil {
+	if err := fresh.Delete(t.Context(), nil, nil); err != nil {
 		t.Errorf("delete of what is not there: %v", err)
 	}
+}
+
+func keepsFailed(t *testing.T, p Place) {
+	store := p.Open()
+	load(t, store)
+	save(t, store, members("a"))
+	failed, calls := errors.New("failed"), 0
+	before := func(context.Context) error {
+		calls++
+		expect(t, p, members("a"))
+		if calls == 1 {
+			return failed
+		}
+		return nil
+	}
+	if err := store.Delete(t.Context(), nil, before); !errors.Is(err, failed) {
+		t.Errorf("delete: %v", err)
+	}
+	expect(t, p, members("a"))
+	if err := store.Delete(t.Context(), nil, before); err != nil || calls != 2 {
+		t.Errorf("delete: %v, after %d calls", err, calls)
+	}
+	expect(t, p, &record.State{})
 }
 
 func many(t *testing.T, p Place) {
@@ -220,7 +245,7 @@ func expectChanged(
 	t *testing.T, store record.Store, deleted []object.Ref, want record.ChangedError,
 ) {
 	t.Helper()
-	err := store.Delete(t.Context(), deleted)
+	err := store.Delete(t.Context(), deleted, nil)
 	changed := (*record.ChangedError)(nil)
 	if !errors.As(err, &changed) {
 		t.Fatalf("delete: %v", err)
@@ -249,7 +274,7 @@ func keepsGone(t *testing.T, p Place) {
 	load(t, second)
 	save(t, second, members("a"))
 	expectChanged(t, first, gone("a", "b"), record.ChangedError{Gone: gone("a")})
-	if err := first.Delete(t.Context(), nil); err != nil {
+	if err := first.Delete(t.Context(), nil, nil); err != nil {
 		t.Errorf("delete: %v", err)
 	}
 	expect(t, p, &record.State{})
@@ -278,7 +303,7 @@ func replaced(t *testing.T, p Place) {
 	load(t, first)
 	save(t, first, members("a"))
 	load(t, second)
-	if err := second.Delete(t.Context(), gone("a")); err != nil {
+	if err := second.Delete(t.Context(), gone("a"), nil); err != nil {
 		t.Fatal(err)
 	}
 	third := p.Open()
