@@ -155,6 +155,23 @@ func FuzzIgnore(f *testing.F) {
 	})
 }
 
+// TestIgnoreBounds reads files with more lines than are compared with each file of a package, and
+// with a mistake in each line: the error is a few lines.
+func TestIgnoreBounds(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("*.txt\n", 1001): "line 1001: more than 1000 patterns; use * for many names",
+		strings.Repeat("[\n", 100_000):  "line 11 and the rest: not read after 10 mistakes",
+	} {
+		_, err := parseIgnore(text)
+		if err == nil || !strings.HasSuffix(err.Error(), want) || strings.Count(err.Error(), "\n") > 20 {
+			t.Errorf("%.20q: %.200v", text, err)
+		}
+	}
+	if _, err := parseIgnore(strings.Repeat("*.txt\n", 1000)); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestIgnore asks about paths; those with a slash at the end are folders.
 func TestIgnore(t *testing.T) {
 	for _, tc := range []struct{ text, ignored, kept string }{

@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,24 @@ func TestHint(t *testing.T) {
 	if got := Hint("abc", []string{"abcd", "abce", "abcf", "abcg"}, ""); got !=
 		"; did you mean abcd or abce or abcf?" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestLongWords compares words of thousands of letters, of which nobody wants to be reminded: they
+// are as far from each other as words can be, and take no memory.
+func TestLongWords(t *testing.T) {
+	long := strings.Repeat("a", 4000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if got := Nearest(long, []string{"b" + long}); got != nil {
+		t.Errorf("%d words are near", len(got))
+	}
+	if got := Distance(long, "b"+long); got != 4001 {
+		t.Errorf("the distance is %d", got)
+	}
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 4<<20 {
+		t.Errorf("%d MiB were allocated", allocated>>20)
 	}
 }
 
