@@ -175,8 +175,9 @@ func (r *run) deleteRecord(ctx context.Context, state *record.State) error {
 		state.Members = append(state.Members, record.Member{Ref: ref})
 	}
 	changed.Added = append(changed.Added, existing...)
+	exists, gone := object.NewSet(existing...), object.NewSet(state.Gone...)
 	changed.Gone = slices.DeleteFunc(slices.Clone(changed.Gone), func(ref object.Ref) bool {
-		return slices.Contains(existing, ref) || !slices.Contains(state.Gone, ref)
+		return exists.Has(ref) || !gone.Has(ref)
 	})
 	if len(changed.Added)+len(changed.Gone) == 0 {
 		if err := store.Delete(ctx, nil, r.options.BeforeForget); err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -61,6 +60,7 @@ func DependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
 	}
 	var refs []object.Ref
 	var errs []error
+	known := object.NewSet()
 	for i, text := range strings.Split(value, ",") {
 		text = strings.TrimSpace(text)
 		ref, problem := parseReference(text)
@@ -68,9 +68,10 @@ func DependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {
 		case problem != "":
 			errs = append(errs,
 				&AnnotationError{DependsOnKey, &ReferenceError{Index: i, Text: text, Problem: problem}})
-		case slices.Contains(refs, ref):
+		case known.Has(ref):
 			errs = append(errs, &AnnotationError{DependsOnKey, &RepeatedError{Ref: ref, text: text}})
 		default:
+			known.Insert(ref)
 			refs = append(refs, ref)
 		}
 	}

@@ -22,6 +22,12 @@ type ignoreRules struct {
 	out, in []pattern
 }
 
+// The limits of the file: each pattern is compared with each file of the package.
+const (
+	maxPatterns        = 1000
+	maxPatternMistakes = 10
+)
+
 // pattern is one line.
 type pattern struct {
 	text   string // without slashes in front and at the end
@@ -53,6 +59,16 @@ func parseIgnore(text string) (ignoreRules, error) {
 		p := parsePattern(strings.TrimPrefix(line, "!"))
 		if p.text == "" || strings.HasPrefix(line, "#") {
 			continue
+		}
+		if len(errs) == maxPatternMistakes {
+			errs = append(errs, fmt.Errorf("%s: line %d and the rest: not read after %d mistakes",
+				ignoreName, number, maxPatternMistakes))
+			break
+		}
+		if len(i.out)+len(i.in) == maxPatterns {
+			errs = append(errs, fmt.Errorf("%s: line %d: more than %d patterns; use * for many names",
+				ignoreName, number, maxPatterns))
+			break
 		}
 		if _, err := path.Match(p.text, ""); err != nil {
 			errs = append(errs, fmt.Errorf(

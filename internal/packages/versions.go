@@ -143,8 +143,12 @@ func (v *versioning) settle(
 		}
 		v.desired = append(v.desired, plan.Desired{Object: obj, Source: described[refs[i]].Source})
 	}
+	versioned := map[*unstructured.Unstructured]bool{}
+	for _, obj := range objects {
+		versioned[obj] = true
+	}
 	for _, obj := range others { // the copies that keep the plain name
-		if !slices.Contains(objects, obj) {
+		if !versioned[obj] {
 			source := described[object.RefOf(obj)].Source
 			v.desired = append(v.desired, plan.Desired{Object: obj, Source: source})
 		}

@@ -94,6 +94,7 @@ func (b *builder) breakCyclesFrom(selected func(object.Ref) bool) {
 // deleted node needs its dependents, so its needs are reversed.
 func (b *builder) dependencies(removed bool) [][]int {
 	depends := make([][]int, len(b.nodes))
+	known := map[[2]int]bool{}
 	for i, n := range b.nodes {
 		if n.Op.Removes() != removed {
 			continue
@@ -103,7 +104,8 @@ func (b *builder) dependencies(removed bool) [][]int {
 			if removed {
 				from, to = j, i
 			}
-			if b.nodes[j].Op.Removes() == removed && !slices.Contains(depends[from], to) {
+			if b.nodes[j].Op.Removes() == removed && !known[[2]int{from, to}] {
+				known[[2]int{from, to}] = true
 				depends[from] = append(depends[from], to)
 			}
 		}

@@ -166,9 +166,13 @@ func (b *builder) recordNamespaceLast(steps []Step) []Step {
 		return steps
 	}
 	home := &steps[last]
+	needed := map[int]bool{}
+	for _, i := range home.Needs {
+		needed[i] = true
+	}
 	for i, s := range steps[:last] {
 		steps[i].Wait = s.Wait || s.Op == Delete && s.Ref.Namespace != home.Ref.Name
-		if (s.Op == Delete || s.Op == Keep) && !slices.Contains(home.Needs, i) {
+		if (s.Op == Delete || s.Op == Keep) && !needed[i] {
 			home.Needs = append(home.Needs, i)
 		}
 	}

@@ -14,10 +14,18 @@ import (
 // most is how many words are suggested.
 const most = 3
 
+// longest is the length of words that are compared, in letters. Comparing takes time and memory in
+// proportion to the product of two lengths.
+const longest = 256
+
 // Distance returns how many letters have to be inserted, removed, replaced, or exchanged with the
-// next one, to make one text of the other.
+// next one, to make one text of the other. Of texts above 256 letters it is the length of the longer
+// one.
 func Distance(from, to string) int {
 	a, b := []rune(from), []rune(to)
+	if n := max(len(a), len(b)); n > longest {
+		return n
+	}
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)
