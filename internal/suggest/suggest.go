@@ -19,8 +19,8 @@ const most = 3
 const longest = 256
 
 // Distance returns how many letters have to be inserted, removed, replaced, or exchanged with the
-// next one, to make one text of the other. Of texts above 256 letters it is the length of the longer
-// one.
+// next one, to make one text of the other. Of texts above 256 letters it is the length of the
+// longer one.
 func Distance(from, to string) int {
 	a, b := []rune(from), []rune(to)
 	if n := max(len(a), len(b)); n > longest {
