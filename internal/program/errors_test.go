@@ -56,6 +56,7 @@ func TestErrorsPage(t *testing.T) {
 		if b[1] == "text" {
 			want := strings.ReplaceAll(b[2], "namespace shop", "namespace ${NS}")
 			want = strings.ReplaceAll(want, "-n shop", "-n ${NS}")
+			want = strings.ReplaceAll(want, "- shop/", "- ${NS}/")
 			want = strings.ReplaceAll(want, "the namespace does not exist; did you mean shop?",
 				"the namespace does not exist; did you mean ${NS}?")
 			inScript := func(f txtar.File) bool { return string(f.Data) == want }
