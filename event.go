@@ -79,6 +79,9 @@ var eventTypes = map[event.Kind]EventType{
 // do not see.
 func newEvent(e event.Event) (Event, bool) {
 	kind, ok := eventTypes[e.Kind]
+	if e.Kind == event.Retried && len(e.Causes) > 0 { // why it is not created yet
+		kind, ok = Explained, true
+	}
 	if !ok || e.Ref.Name == "" {
 		return Event{}, false
 	}
@@ -87,8 +90,16 @@ func newEvent(e event.Event) (Event, bool) {
 		State: State{
 			Status: string(e.Status.State), Message: e.Status.Message, Causes: textsOf(e.Causes),
 		},
-		Err: e.Err,
+		Err: errorOf(e),
 	}, true
+}
+
+// errorOf returns the error of an event. That of a write which is repeated is among its causes.
+func errorOf(e event.Event) error {
+	if e.Kind == event.Retried {
+		return nil
+	}
+	return e.Err
 }
 
 // textsOf returns causes as messages.

@@ -1,6 +1,9 @@
 package muster
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -24,6 +27,8 @@ type NotReady struct {
 	Outcome Outcome
 	State   State
 	Err     error
+	// NotRecreated is true if the run deleted the object to recreate it, and did not create it again.
+	NotRecreated bool
 }
 
 // Reason returns why, in one line.
@@ -69,7 +74,8 @@ func (c *collector) add(e event.Event) {
 	switch e.Kind {
 	case event.Acted:
 		state.Outcome, state.Err, state.State.Message = seen.Outcome, seen.Err, e.Reason
-		if e.Op.Writes() && e.Outcome == event.Succeeded {
+		state.NotRecreated = e.NotRecreated
+		if e.NotRecreated || e.Op.Writes() && e.Outcome == event.Succeeded {
 			c.written++
 		}
 	case event.Explained:
@@ -87,7 +93,7 @@ func (c *collector) add(e event.Event) {
 	}
 }
 
-// result returns how the run ended.
+// result returns how the run ended. Objects that it deleted and did not create again come first.
 func (c *collector) result(made *Plan, summary event.Summary) *Result {
 	r := &Result{Outcome: Succeeded, Plan: made, Written: c.written}
 	switch failures := summary.Failures(); {
@@ -113,10 +119,21 @@ func (c *collector) result(made *Plan, summary event.Summary) *Result {
 			r.Objects = append(r.Objects, Object(step.Ref))
 		}
 	}
+	slices.SortStableFunc(r.NotReady, func(a, b NotReady) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
 	for _, step := range made.Steps {
 		if step.Action == Leave {
 			r.Left = append(r.Left, step)
 		}
 	}
 	return r
+}
+
+// rank returns the place of an object among those that are not ready.
+func rank(n NotReady) int {
+	if n.NotRecreated {
+		return 0
+	}
+	return 1
 }

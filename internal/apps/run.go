@@ -349,8 +349,12 @@ func (r *Run) print(
 		failed = fmt.Errorf("Failed changes: %d", count)
 	}
 	if summary.Interrupted {
+		deleted := failed
 		failed = errors.New(
 			"Interrupted: what was begun is in the record (hint: run the command again to continue)")
+		if summary.NotRecreated > 0 && deleted != nil {
+			failed = fmt.Errorf("%w\n\n%w", failed, deleted)
+		}
 	}
 	return failed, unrecorded, after
 }

@@ -89,7 +89,7 @@ func (r *run) abort(failed int) {
 // skipAborted emits that a step was not started because the run was aborted.
 func (r *run) skipAborted(i int) {
 	t := &r.tracks[i]
-	if t.acted != "" || !r.plan.Steps[i].Op.IsObject() {
+	if t.acted != "" || t.deleted || !r.plan.Steps[i].Op.IsObject() {
 		return
 	}
 	t.acted = event.Skipped
@@ -121,6 +121,12 @@ func (r *run) endPaused(i int) {
 // cutShort settles a step that is not finished when the run ends.
 func (r *run) cutShort(i int) {
 	outcome, err := r.endOutcome(i)
+	if t := &r.tracks[i]; t.deleted && t.acted == "" {
+		r.endRecreation(i)
+		if err = nil; outcome == event.Skipped {
+			outcome = event.Failed
+		}
+	}
 	r.settle(i, outcome, err)
 }
 

@@ -103,28 +103,37 @@ func clearLeaving(step *plan.Step) *plan.Step {
 // explainLingering updates why the object of a paused step is not gone, and reports whether that is
 // another reason than before.
 func (r *run) explainLingering(t *track, seen observation) bool {
-	before, ok := t.err.(*BeingDeletedError)
-	if !ok || seen.evidence == nil {
+	if seen.evidence == nil || t.deleted && !seen.leaving {
 		return false
 	}
-	now := &BeingDeletedError{Causes: r.related.evidence.Causes(seen.evidence, time.Time{})}
-	t.err = now
-	return slices.ContainsFunc(now.Causes, func(c ready.Cause) bool {
-		return !slices.ContainsFunc(before.Causes, c.Same)
+	now := r.related.evidence.Causes(seen.evidence, time.Time{})
+	var before []ready.Cause
+	switch waits := t.err.(type) {
+	case *BeingDeletedError:
+		before, t.err = waits.Causes, &BeingDeletedError{Causes: now}
+	case *LingeringError:
+		before, t.err = waits.Causes, &LingeringError{Causes: now}
+	default:
+		return false
+	}
+	return slices.ContainsFunc(now, func(c ready.Cause) bool {
+		return !slices.ContainsFunc(before, c.Same)
 	})
 }
 
 // emitLingering emits that a paused step waits until an object is gone, and why it is not.
 func (r *run) emitLingering(i int) {
 	waits, ok := r.tracks[i].err.(*BeingDeletedError)
-	if !ok {
-		return
+	switch {
+	case ok:
+		r.progress = time.Now()
+		r.emit(event.Event{
+			Kind: event.Retried, Step: i, Op: plan.Create, Err: waits, Causes: waits.Causes,
+			Status: ready.Status{State: ready.Terminating, Message: waits.Error()},
+		})
+	case r.tracks[i].deleted:
+		r.emitUncreated(i, plan.Create)
 	}
-	r.progress = time.Now()
-	r.emit(event.Event{
-		Kind: event.Retried, Step: i, Op: plan.Create, Err: waits, Causes: waits.Causes,
-		Status: ready.Status{State: ready.Terminating, Message: waits.Error()},
-	})
 }
 
 // goneLimit returns how long a step waits until the object that is being deleted is gone: as long

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // TimedOutError is the error of a step that was retried until Retry.For was over.
@@ -32,11 +33,45 @@ type AbsentError struct{}
 func (e *AbsentError) Error() string { return "External resource doesn't exists" }
 
 // LingeringError is the error of an object that was deleted to be recreated and still exists.
-type LingeringError struct{}
+type LingeringError struct {
+	Causes []ready.Cause // what delays the deletion
+}
 
 func (e *LingeringError) Error() string {
-	return "it was deleted to be recreated, but still exists"
+	text := "the old object still exists"
+	for _, c := range e.Causes {
+		text += ": " + c.Message
+	}
+	return text
 }
+
+// NotRecreatedError is the error of an object that was deleted to be recreated, and was not created
+// again.
+type NotRecreatedError struct {
+	Err error // why
+	// Waits is true while the run waits until the object can be created.
+	Waits bool
+	// Uncertain is true if it is unknown what became of the last request: the creation or, if
+	// Undeleted is true, the deletion.
+	Uncertain, Undeleted bool
+}
+
+func (e *NotRecreatedError) Error() string {
+	switch {
+	case e.Waits:
+		return fmt.Sprintf("deleted, and not created again yet: %v", e.Err)
+	case e.Undeleted:
+		return fmt.Sprintf("perhaps deleted, but not created again: %v; apply again", e.Err)
+	case e.Uncertain:
+		return fmt.Sprintf("deleted, but not created again, as far as known: %v; apply again to create "+
+			"it", e.Err)
+	default:
+		return fmt.Sprintf("deleted, but not created again: %v; apply again to create it", e.Err)
+	}
+}
+
+// Unwrap returns why the object was not created.
+func (e *NotRecreatedError) Unwrap() error { return e.Err }
 
 // ContestedError is the error of a step whose object others changed before every attempt to write
 // it.

@@ -34,7 +34,8 @@ var writeModes = []writeMode{
 	{name: "server-side with preconditions", serverSide: true, preconditions: true, creates: "create"},
 }
 
-// everyWrite runs a test for each way to write and each condition under which objects are recreated.
+// everyWrite runs a test for each way to write and each condition under which objects are
+// recreated.
 func everyWrite(t *testing.T, test func(*testing.T, writeMode, plan.Replacement)) {
 	t.Helper()
 	for _, mode := range writeModes {
@@ -126,9 +127,10 @@ func TestNotRecreated(t *testing.T) {
 	}{
 		{name: "it stays too long", limits: engine.Limits{Delete: limit.After(time.Minute)},
 			why: "timed out after 1m0s: the old object still exists: " + stays},
-		{name: "the run is interrupted", ends: func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Minute)
-		}, why: "the run was interrupted: the old object still exists: " + stays},
+		{name: "the run is interrupted",
+			ends: func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(ctx, time.Minute)
+			}, why: "the run was interrupted: the old object still exists: " + stays},
 		{name: "the time of the run is over",
 			ends: func(ctx context.Context) (context.Context, context.CancelFunc) {
 				return context.WithTimeoutCause(ctx, time.Minute, engine.ErrOutOfTime)
@@ -172,7 +174,8 @@ func TestNotRecreated(t *testing.T) {
 				if len(acted) != 1 || len(settled) != 1 || summary.Failures() != 1 {
 					t.Fatalf("%+v:\n%s", summary, strings.Join(w.lines, "\n"))
 				}
-				if acted[0].Outcome != event.Failed || acted[0].Err == nil {
+				if acted[0].Outcome != event.Failed || acted[0].Err == nil || !acted[0].NotRecreated ||
+					summary.NotRecreated != 1 {
 					t.Fatalf("acted %s: %v", acted[0].Outcome, acted[0].Err)
 				}
 				text := acted[0].Err.Error()
@@ -186,7 +189,8 @@ func TestNotRecreated(t *testing.T) {
 	}
 }
 
-// notRecreated returns the line of expectRecord for an object that was deleted and not created again.
+// notRecreated returns the line of expectRecord for an object that was deleted and not created
+// again.
 func notRecreated(settled event.Outcome) string {
 	if settled == event.Interrupted {
 		return "configmap/a Apply Failed Pending"

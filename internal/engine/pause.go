@@ -55,6 +55,7 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	if done.rest != nil {
 		t.next = done.rest
 	}
+	t.deleted = t.deleted || done.deleted
 	if why == "" {
 		return false
 	}
@@ -83,7 +84,10 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		r.endPaused(i)
 		return true
 	}
-	if announced {
+	switch {
+	case announced && t.deleted:
+		r.emitUncreated(i, step.Op)
+	case announced:
 		r.emit(event.Event{Kind: event.Retried, Step: i, Op: step.Op, Err: t.err})
 	}
 	if !at.IsZero() {
@@ -91,8 +95,10 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	}
 	if why != passing {
 		t.base = r.look(i, done.seen)
-		r.explainLingering(t, t.base)
-		r.emitLingering(i)
+		if !t.deleted { // else it was read before its deletion
+			r.explainLingering(t, t.base)
+			r.emitLingering(i)
+		}
 		r.watch(ctx, r.groupOf(step.Ref))
 		r.checkPaused(ctx, i)
 	}
@@ -188,7 +194,7 @@ func (r *run) checkPaused(ctx context.Context, i int) {
 	case t.pause == lingering && (seen.verdict.State == ready.NotFound || seen.uid != t.base.uid):
 		r.resume(i)
 	case t.pause == lingering:
-		if r.explainLingering(t, *seen) {
+		if r.explainLingering(t, *seen) || t.deleted && seen.leaving {
 			r.emitLingering(i)
 		}
 	case t.pause == absent && seen.object != nil:

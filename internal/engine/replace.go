@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
+	"net"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +17,7 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // amendFor is how long a second write is tried while others change the object, from its first
@@ -55,25 +59,117 @@ func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *O
 			}
 		}
 		if err != nil {
-			return &result{op: plan.Update, outcome: event.Failed, err: err}
+			return &result{op: plan.Update, outcome: event.Failed, err: undeleted(err)}
 		}
 	}
 	rest := recreateStep(step)
+	rest.Draft, rest.Leaving = nil, step.Have // it is complete
+	return created(ctx, c, p, rest, o)
+}
+
+// undeleted returns the error of a deletion: if it is unknown whether that was carried out, the
+// error says so.
+func undeleted(err error) error {
+	interrupted := (*cluster.InterruptedError)(nil)
+	if errors.As(err, &interrupted) && interrupted.Unsent || apierrors.IsConflict(err) ||
+		cluster.Refused(err) {
+		return err
+	}
+	return &NotRecreatedError{Err: err, Undeleted: true}
+}
+
+// created returns the result of the creation of an object whose predecessor the run has deleted.
+func created(
+	ctx context.Context, c Cluster, p *plan.Plan, rest *plan.Step, o *Options,
+) *result {
 	stored, err := write(ctx, c, p, rest, o)
-	if apierrors.IsAlreadyExists(err) {
+	if overtaken(p, rest, err) {
 		return &result{
 			op:      rest.Op,
 			outcome: event.Failed,
 			err:     &LingeringError{},
 			rest:    rest,
+			deleted: true,
 			pause:   lingering,
-			seen:    cluster.ObjectEvent{Object: step.Have},
+			seen:    cluster.ObjectEvent{Object: rest.Leaving},
 		}
 	}
 	if err != nil {
-		return &result{op: rest.Op, outcome: event.Failed, err: err, rest: rest}
+		return &result{op: rest.Op, outcome: event.Failed, err: err, rest: rest, deleted: true}
 	}
 	return amended(ctx, c, p, rest, stored, o)
+}
+
+// notRecreated returns the result of a step that was to create an object in place of one that the
+// run has deleted: a failure that says so unless it was created.
+func notRecreated(done *result) *result {
+	if done.outcome == event.Succeeded || done.stored {
+		return done
+	}
+	failed := *done
+	if failed.err == nil {
+		failed.err = errors.New(done.reason)
+	}
+	failed.outcome, failed.reason, failed.code = event.Failed, "", ""
+	failed.err = &NotRecreatedError{Err: failed.err, Uncertain: maybeCreated(failed.err)}
+	return &failed
+}
+
+// maybeCreated reports whether a creation that failed may have been carried out.
+func maybeCreated(err error) bool {
+	interrupted, status := (*cluster.InterruptedError)(nil), apierrors.APIStatus(nil)
+	switch {
+	case errors.As(err, &interrupted):
+		return !interrupted.Unsent && maybeCreated(interrupted.Last)
+	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) ||
+		cluster.WebhookUnavailable(err):
+		return false
+	case errors.As(err, &status):
+		return !cluster.Refused(err)
+	}
+	network := net.Error(nil)
+	return errors.As(err, &network)
+}
+
+// emitUncreated emits of a paused step that its object was deleted and is not created again yet,
+// and why. A creation that is repeated is emitted each time, its reason once.
+func (r *run) emitUncreated(i int, op plan.Op) {
+	t := &r.tracks[i]
+	e := event.Event{
+		Kind: event.Retried, Step: i, Op: op, Err: &NotRecreatedError{Err: t.err, Waits: true},
+	}
+	if text := e.Err.Error(); text != t.uncreated {
+		t.uncreated, r.progress, e.NotRecreated = text, time.Now(), true
+		e.Causes = []ready.Cause{{Object: r.plan.Steps[i].Ref, Count: 1, Message: text}}
+	} else if t.pause == lingering {
+		return
+	}
+	if t.pause == lingering {
+		e.Status = ready.Status{State: ready.Terminating, Message: e.Err.Error()}
+	}
+	r.emit(e)
+}
+
+// endRecreation emits, of a step that ends with the run, that its object was deleted and not
+// created again.
+func (r *run) endRecreation(i int) {
+	t, why := &r.tracks[i], ""
+	switch {
+	case r.outOfTime:
+		why = ErrOutOfTime.Error()
+	case r.interrupted:
+		why = "the run was interrupted"
+	default:
+		why = fmt.Sprintf("the run ended early, because %s failed", r.plan.Steps[r.endedBy].Ref)
+	}
+	err := &NotRecreatedError{Err: errors.New(why)}
+	if t.err != nil {
+		err.Err = fmt.Errorf("%s: %w", why, t.err)
+	}
+	t.ran, t.op, t.acted, t.err = true, plan.Create, event.Failed, err
+	r.emit(event.Event{
+		Kind: event.Acted, Step: i, Op: t.op, Outcome: t.acted, Err: err, NotRecreated: true,
+	})
 }
 
 // recreateStep returns the step that creates the object of another step, without the metadata of

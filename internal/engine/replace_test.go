@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,6 +51,19 @@ func TestWhole(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
+	stays := func(finalizer string) string {
+		return "the old object still exists: it is being deleted and waits for its finalizers: " +
+			finalizer
+	}
+	waits := func(why string) string {
+		text := "deleted, and not created again yet: " + why
+		return text + ": " + text // as a cause, and as the error
+	}
+	late := func(after, finalizer string) string {
+		text := "failed: deleted, but not created again: timed out after " + after + ": " +
+			stays(finalizer) + "; apply again to create it"
+		return "acted update configmap/a " + text + "\nsettled update configmap/a " + text
+	}
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "a", nil)
 	for _, tc := range []struct {
 		name     string
@@ -91,21 +105,20 @@ func TestReplace(t *testing.T) {
 			acted update configmap/a failed: ` + invalid.Error() + `
 			settled update configmap/a failed: ` + invalid.Error()},
 		{name: "once it is gone", replace: plan.ReplaceAlways, there: []string{"hold"}, lingers: time.Minute, is: "new", took: time.Minute, want: `
+			retried create configmap/a: ` + waits(stays("hold")) + `
 			acted create configmap/a succeeded
 			settled update configmap/a succeeded (Current)`,
 			wrote: []string{"delete n/configmap/a", "create n/configmap/a"}},
 		{name: "unless it stays too long", replace: plan.ReplaceAlways, there: []string{"hold"}, limit: time.Minute, took: time.Minute, want: `
-			acted update configmap/a failed: timed out after 1m0s: it was deleted to be recreated, but still exists
-			settled update configmap/a failed: timed out after 1m0s: it was deleted to be recreated, but still exists`,
+			retried create configmap/a: ` + waits(stays("hold")) + "\n" + late("1m0s", "hold"),
 			wrote: []string{"delete n/configmap/a"}},
 		{name: "without deleting it again", replace: plan.ReplaceAlways, there: []string{"deleted"}, limit: time.Second, took: time.Second, want: `
-			acted update configmap/a failed: timed out after 1s: it was deleted to be recreated, but still exists
-			settled update configmap/a failed: timed out after 1s: it was deleted to be recreated, but still exists`},
+			retried create configmap/a: ` + waits(stays("deleted")) + "\n" + late("1s", "deleted")},
 		{name: "and again if creating it fails for a reason that passes", replace: plan.ReplaceAlways,
 			answers: []error{nil, hiccup, hiccup}, is: "new",
 			took: 2 * time.Second, want: `
-			retried update configmap/a: ` + hiccup.Error() + `
-			retried update configmap/a: ` + hiccup.Error() + `
+			retried update configmap/a: ` + waits(hiccup.Error()) + `
+			retried update configmap/a: deleted, and not created again yet: ` + hiccup.Error() + `
 			acted create configmap/a succeeded
 			settled update configmap/a succeeded (Current)`,
 			wrote: []string{"delete n/configmap/a", "create n/configmap/a"}},
@@ -164,10 +177,20 @@ func TestReplacedBySomebodyElse(t *testing.T) {
 		o := w.judging()
 		w.decider = decisions{replan: rework}
 		w.run(t.Context(), t, o, step)
-		w.expect(t, `
-			acted create configmap/a failed: not as approved: ConfigMap "a" already exists
-			settled update configmap/a failed: not as approved: ConfigMap "a" already exists`)
+		text := "deleted, but not created again: not as approved: ConfigMap \"a\" already exists; " +
+			"apply again to create it"
+		w.expectLast(t, "acted create configmap/a failed: "+text,
+			"settled update configmap/a failed: "+text)
 	})
+}
+
+// expectLast compares the last lines that were heard.
+func (w *world) expectLast(t *testing.T, lines ...string) {
+	t.Helper()
+	got := w.lines[max(0, len(w.lines)-len(lines)):]
+	if diff := cmp.Diff(lines, got); diff != "" {
+		t.Errorf("last events (-want +got):\n%s", diff)
+	}
 }
 
 func expectWritten(t *testing.T, w *world, want ...string) {

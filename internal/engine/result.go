@@ -22,6 +22,10 @@ func (r *run) finish(ctx context.Context, i int, done *result) {
 func (r *run) conclude(ctx context.Context, i int, done *result) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
 	done.err = cluster.Redact(done.err, step.HoldsSecret())
+	if t.deleted {
+		done = notRecreated(done)
+	}
+	uncreated := (*NotRecreatedError)(nil)
 	t.ran, t.op, t.acted, t.err, t.stored = true, done.op, done.outcome, done.err, done.stored
 	r.emit(
 		event.Event{
@@ -34,6 +38,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 			Err:          done.err,
 			DryRunObject: done.would,
 			Recreates:    done.recreates,
+			NotRecreated: errors.As(done.err, &uncreated),
 		},
 	)
 	r.schedule.acted(i)

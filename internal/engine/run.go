@@ -29,6 +29,8 @@ type track struct {
 	delays    bool          // those behind it are late: it was written or waited for, or is late
 	uncertain bool          // a failed attempt that is retried may have stored the object
 	gone      bool          // the object of a deletion without a wait is gone
+	deleted   bool          // to be recreated
+	uncreated string        // why it is not created again yet, as it was emitted last
 	err       error
 
 	waiting   bool      // written, not settled

@@ -26,6 +26,7 @@ type result struct {
 	seen    cluster.ObjectEvent        // the object afterwards
 	leaving bool                       // its deletion was asked for
 	stored  bool                       // although it failed, a part of it was carried out
+	deleted bool                       // to be recreated; what fails after that has not created it
 	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
 	// in a dry run: the object has to be deleted and created again
 	recreates bool
@@ -310,6 +311,9 @@ func (r *run) actBeforeRecord(ctx context.Context) error {
 			if done, err = r.awaitBeforeRecord(ctx, i, done); err != nil {
 				return fmt.Errorf("create %s for the record: %w", step.Ref, err)
 			}
+		}
+		if done.deleted {
+			done = notRecreated(done)
 		}
 		if done.err != nil {
 			return fmt.Errorf("create %s for the record: %w", step.Ref,

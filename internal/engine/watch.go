@@ -20,6 +20,7 @@ import (
 type observation struct {
 	uid      types.UID // empty when the object is gone
 	version  string    // of the object; if it is gone, of the list or of the deletion
+	leaving  bool      // it is being deleted
 	verdict  ready.Verdict
 	facts    *ready.Facts
 	evidence *ready.Evidence // for a diagnosis; nil when the object is ready or gone
@@ -89,6 +90,7 @@ func look(rules Rules, s cluster.ObjectEvent, leaving bool) observation {
 	seen := observation{
 		uid:     s.Object.GetUID(),
 		version: s.Object.GetResourceVersion(),
+		leaving: s.Object.GetDeletionTimestamp() != nil,
 		facts:   ready.FactsOf(s.Object),
 	}
 	if leaving {

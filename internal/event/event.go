@@ -20,7 +20,7 @@ type Kind string
 
 // The kinds of events. A step that concerns an object has any number of Retried, then one Acted, at
 // most one Waiting, any number of Observed, and one Settled. Only an interrupted step lacks its
-// Acted.
+// Acted, unless it has deleted its object to recreate it.
 const (
 	Acted    Kind = "acted"    // the write ended: Op, Outcome and Err hold the result
 	Waiting  Kind = "waiting"  // the object is written but not ready yet, or not deleted yet
@@ -91,6 +91,9 @@ type Event struct {
 	// Recreates is true in an Acted event of a dry run if an update would delete the object and
 	// create it again.
 	Recreates bool `json:"recreates,omitempty"`
+	// NotRecreated is true in an Acted event of a step that deleted its object to recreate it, and has
+	// not created it again; and in the first Retried event with a reason why it has not yet.
+	NotRecreated bool `json:"notRecreated,omitempty"`
 }
 
 // Sink receives events. It is called from one goroutine at a time and must not block for long.

@@ -8,6 +8,8 @@ type Summary struct {
 	Settled     map[Outcome]int             // outcomes of the steps
 	Interrupted bool                        // the run was interrupted before some steps ended
 	Refused     int                         // objects left alone because they do not belong to the set
+	// NotRecreated is the number of objects that were deleted to be recreated, and were not created.
+	NotRecreated int
 }
 
 // Add counts one event.
@@ -21,6 +23,9 @@ func (s *Summary) Add(e Event) {
 			s.Acted[e.Op] = map[Outcome]int{}
 		}
 		s.Acted[e.Op][e.Outcome]++
+		if e.NotRecreated {
+			s.NotRecreated++
+		}
 	case Settled:
 		if s.Settled == nil {
 			s.Settled = map[Outcome]int{}

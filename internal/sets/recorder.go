@@ -189,7 +189,7 @@ func (r *Recorder) add(e event.Event) {
 		}
 		if e.Outcome == event.Failed {
 			r.fail(e)
-			r.deleted = r.deleted || e.Op == plan.Create && r.replaces(e.Step)
+			r.deleted = r.deleted || e.NotRecreated
 		}
 	case event.Settled:
 		if e.Outcome == event.Failed || e.Outcome == event.TimedOut {

@@ -92,6 +92,9 @@ func (j JSONLines) addDetails(b *RunState, m PhaseEvent, e entry) {
 		if m.Event.Outcome == event.Succeeded && m.Event.Reason != "" {
 			e["message"] = m.Event.Reason
 		}
+		if m.Event.NotRecreated {
+			e["notRecreated"] = true
+		}
 		return
 	}
 	if b.Rows[m.Event.Step].Acted == "" {

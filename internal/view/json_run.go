@@ -207,7 +207,7 @@ func (w *LastWord) problemEntry(s shortfall, i int) entry {
 	}
 	message := ""
 	switch {
-	case s == notApplied || s == notDeleted:
+	case s == notApplied || s == notDeleted || s == notRecreated:
 		if acted.Err != nil {
 			message = acted.Err.Error()
 		}

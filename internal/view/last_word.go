@@ -51,7 +51,8 @@ type shortfall int
 
 // The ways, in the order of printing.
 const (
-	notReady shortfall = iota
+	notRecreated shortfall = iota
+	notReady
 	notGone
 	notApplied
 	notDeleted
@@ -63,6 +64,9 @@ const (
 
 // shortfallTexts are what the first line says about one object, and about several.
 var shortfallTexts = [noShortfall][2]string{
+	notRecreated: {
+		"was deleted, but not created again", "were deleted, but not created again",
+	},
 	notReady:    {"is not ready", "are not ready"},
 	notGone:     {"is not deleted", "are not deleted"},
 	notApplied:  {"could not be applied", "could not be applied"},
@@ -79,6 +83,8 @@ func (w *LastWord) shortfallOf(i int) shortfall {
 	switch {
 	case step.Ref == object.Ref{}:
 		return noShortfall
+	case acted.NotRecreated:
+		return notRecreated
 	case row.Acted == event.Failed && removes:
 		return notDeleted
 	case row.Acted == event.Failed:
@@ -187,6 +193,8 @@ func (w *LastWord) lines(s shortfall, i int) []string {
 	step, acted, settled := &w.state.Plan.Steps[i], w.events[i].acted, w.events[i].settled
 	text := "- " + step.Ref.String() + " " + shortfallTexts[s][0]
 	switch s {
+	case notRecreated: // the error says that
+		return []string{"- " + step.Ref.String() + " was " + w.failure(step, acted.Err)}
 	case notApplied, notDeleted:
 		return []string{text + ": " + w.failure(step, acted.Err)}
 	case skipped, kept:

@@ -30,6 +30,7 @@ func TestLastWord(t *testing.T) {
 		{Ref: ref("ConfigMap", "old"), Op: plan.Delete},
 		{Ref: ref("ConfigMap", "held"), Op: plan.Keep, ReasonCode: plan.ReasonHeld},
 		{Ref: ref("ConfigMap", "late"), Op: plan.Create},
+		{Ref: ref("Pod", "gone"), Op: plan.Update},
 	}}
 	w := view.NewLastWord(p, func(_ *plan.Step, err error) string { return err.Error() })
 	blocker := 3
@@ -68,10 +69,15 @@ func TestLastWord(t *testing.T) {
 	}
 	settled(7, event.TimedOut, "it has finalizers")
 	settled(9, event.Interrupted, "")
+	send(10, event.Event{Kind: event.Acted, Outcome: event.Failed, NotRecreated: true,
+		Err: errors.New("deleted, but not created again: why")})
+	settled(10, event.Interrupted, "")
 	var out bytes.Buffer
 	w.Print(&out, 40*time.Second+time.Millisecond)
-	want := "error: 2 of 10 objects are not ready after 40s; 1 is not deleted; " +
-		"1 could not be applied; 2 were skipped; 1 was kept; 1 was interrupted\n" + `- shop/deployment.apps/web is not ready: Updated: 2/4 (web.yaml:9)
+	want := "error: 1 of 11 objects was deleted, but not created again after 40s; " +
+		"2 are not ready; 1 is not deleted; 1 could not be applied; 2 were skipped; 1 was kept; " +
+		"1 was interrupted\n" + `- shop/pod/gone was deleted, but not created again: why
+- shop/deployment.apps/web is not ready: Updated: 2/4 (web.yaml:9)
     2 pods: container main crashes
       | no database
     next: kubectl -n shop logs web-7c9-abc -c main --previous

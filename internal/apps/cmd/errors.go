@@ -14,27 +14,16 @@ import (
 
 // refusal returns the error of a change that could not be applied. The last request was op.
 func (f *applyFlags) refusal(c *change.Change, op change.Op, err error) error {
-	text := err.Error()
-	late := (*engine.TimedOutError)(nil)
-	if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) &&
-		errors.As(err, &late) {
-		return fmt.Errorf(
-			"%s %s: Timed out waiting after %s: Deleted to be created anew, but still there "+
-				"(hint: a finalizer may hold it)",
-			c.ApplyOp().Word(),
-			c.Description(),
-			late.After,
-		)
+	if deleted := (*engine.NotRecreatedError)(nil); errors.As(err, &deleted) {
+		return notRecreated(c, op, deleted)
 	}
-	if errors.As(err, &late) {
+	text := err.Error()
+	if late := (*engine.TimedOutError)(nil); errors.As(err, &late) {
 		return fmt.Errorf("Timed out waiting after %s: Last error: %w", f.applyTimeout,
 			f.refusal(c, op, late.Last))
 	}
 	hint := ""
 	switch {
-	case op == change.Add && c.ApplyOp() == change.Update:
-		hint = " (hint: it was deleted to be created anew and does not exist now; the next " +
-			"deployment creates it)"
 	case strings.Contains(text, "the server does not allow this method on the requested resource"):
 		hint = " (hint: resource is possibly not namespaced but must be)"
 	case strings.Contains(text, "the server could not find the requested resource"):
@@ -42,6 +31,24 @@ func (f *applyFlags) refusal(c *change.Change, op change.Op, err error) error {
 	}
 	return fmt.Errorf("%s %s: %s%s", c.ApplyOp().Word(), c.Description(),
 		ui.Bullets(apps.RequestError(c, op, err).Error()), hint)
+}
+
+// notRecreated returns the error of a change whose object was deleted to be recreated, and was not
+// created again. The last request was op.
+func notRecreated(c *change.Change, op change.Op, err *engine.NotRecreatedError) error {
+	what, why := "Deleted, but not created again", err.Err
+	switch {
+	case err.Undeleted:
+		what = "Perhaps deleted, but not created again"
+	case err.Uncertain:
+		what += ", as far as known"
+	}
+	if late := (*engine.TimedOutError)(nil); errors.As(why, &late) {
+		what += fmt.Sprintf(": Timed out waiting after %s", late.After)
+		why = late.Last
+	}
+	return fmt.Errorf("%s %s: %s: %s (hint: the next deployment creates it)", c.ApplyOp().Word(),
+		c.Description(), what, ui.Bullets(apps.RequestError(c, op, why).Error()))
 }
 
 // failed returns the error of a change that was applied and whose object failed.

@@ -113,7 +113,14 @@ func (p *eventPrinter) Event(e event.Event) {
 	case event.Acted:
 		p.acted(w, e, &line)
 	case event.Retried:
-		line.Kind, line.Err = ui.Retried, apps.RequestError(w.Change, w.Change.ApplyOp(), e.Err)
+		err := e.Err
+		if deleted := (*engine.NotRecreatedError)(nil); errors.As(err, &deleted) {
+			err = deleted.Err
+		}
+		if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) {
+			return // kapp prints nothing while it waits for the end of a deletion
+		}
+		line.Kind, line.Err = ui.Retried, apps.RequestError(w.Change, w.Change.ApplyOp(), err)
 	case event.Waiting, event.Observed:
 		if unanswered := (*engine.UnansweredError)(nil); errors.As(e.Err, &unanswered) {
 			p.ui.Info(e.Err.Error(), "Interrupted")

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/view"
 )
@@ -20,6 +21,9 @@ func failureText(step *plan.Step, err error) string {
 	if changed := (*plan.ConflictError)(nil); errors.As(err, &changed) {
 		return "others have changed fields that the manifest sets" + sourceSuffix(step.Source) + "\n" +
 			changedLines(changed.Fields)
+	}
+	if deleted := (*engine.NotRecreatedError)(nil); errors.As(err, &deleted) {
+		return indented(err) + sourceSuffix(step.Source) + sizeHint(step, err)
 	}
 	conflicts := diff.Conflicts(err)
 	if len(conflicts) == 0 || step.Have == nil {

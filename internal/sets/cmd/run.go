@@ -433,7 +433,8 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 	heard := heardOperation{Operation: op, listener: func(e event.Event) {
 		word.Event(e)
 		refused = refused || apierrors.IsForbidden(e.Err)
-		wrote = wrote || e.Kind == event.Acted && e.Op.Writes() && e.Outcome == event.Succeeded
+		wrote = wrote || e.NotRecreated ||
+			e.Kind == event.Acted && e.Op.Writes() && e.Outcome == event.Succeeded
 	}}
 	if r.heartbeat != nil && r.options.DryRun == engine.DryRunNone {
 		r.heartbeat.Start(op.Plan())

@@ -87,7 +87,7 @@ func (w wording) eventLines(b *view.RunState, e event.Event) []string {
 		}
 		return lines
 	case event.Retried:
-		if e.Status.State == ready.Terminating { // else it is sent again soon
+		if e.Status.State == ready.Terminating || e.NotRecreated { // else it is sent again soon
 			return []string{e.Ref.Short() + " create pending: " + indented(e.Err)}
 		}
 	case event.Waiting:
