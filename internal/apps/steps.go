@@ -69,7 +69,7 @@ func (r *Run) buildPlan() error {
 	r.plan.Manager, r.plan.Propagation = Manager, metav1.DeletePropagationBackground
 	r.plan.Conflicts = r.options.Conflicts
 	r.plan.Destroys, r.plan.Bookkeeping = r.deletes, resource.Bookkeeping[:]
-	r.plan.RecreateDeleted = r.options.RecreateDeleted
+	r.plan.RecreateDeleted, r.plan.Held = r.options.RecreateDeleted, r.options.Held
 	if r.options.Unchanged {
 		r.plan.Recorded = r.recorded()
 	}

@@ -133,7 +133,7 @@ func (r *run) mustConfirm(step *plan.Step) bool {
 // cannot be called; the result says so.
 func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	if replaces(step, plan.ReplaceAlways) {
-		return wouldRecreate(step)
+		return wouldRecreate(r.plan, step, nil)
 	}
 	done := r.withoutWriting(step)
 	if done.err != nil {

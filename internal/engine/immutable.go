@@ -67,7 +67,7 @@ func explainInvalid(
 	case len(fields) == 0:
 		fields = ownFields(step.Want, invalidFields(err))
 	}
-	return next, &ImmutableError{Fields: fields, Hint: recreateHint(p, step), Err: err}
+	return next, &ImmutableError{Fields: fields, Hint: p.Advice(step, fields), Err: err}
 }
 
 // plannedRecreation returns a step with the object that is created in place of the live one, and
@@ -117,27 +117,23 @@ func ownFields(manifest *unstructured.Unstructured, fields []string) []string {
 	return own
 }
 
-func recreateHint(p *plan.Plan, step *plan.Step) string {
-	return strings.ReplaceAll(p.RecreateHint, "KIND", step.Ref.GroupKind().String())
-}
-
 // recreate returns the result of a step whose object has to be recreated to get immutable fields:
 // that of the recreation if the step wants it, else the error. A dry run only reports it.
 func recreate(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because *ImmutableError, o *Options,
 ) *result {
 	switch {
-	case step.Replace != plan.ReplaceImmutable:
+	case step.Replace != plan.ReplaceImmutable, heldBack(p, step, because) != nil:
 		return &result{op: step.Op, outcome: event.Failed, err: because}
 	case o.DryRun != DryRunNone:
 		return &result{
 			op: step.Op, outcome: event.Succeeded, recreates: true, would: p.Planned(step),
-			reason: "to be recreated: " + because.reason(),
+			reason: "to be recreated: " + because.reason() + lossOf(step),
 		}
 	}
 	next := *step
 	next.Reason = "recreated: " + because.reason()
-	done := replace(ctx, c, p, &next, o)
+	done := replace(ctx, c, p, &next, because, o)
 	if done.outcome == event.Succeeded {
 		done.reason = next.Reason
 	}
@@ -152,7 +148,7 @@ func (r *run) refusedConfirmation(
 	ctx context.Context, step *plan.Step, refused error, planned *result,
 ) *result {
 	if apierrors.IsInvalid(refused) && replaces(step, plan.ReplaceInvalid) {
-		return wouldRecreate(step)
+		return wouldRecreate(r.plan, step, refused)
 	}
 	next, err := explainInvalid(ctx, r.engine.Cluster, r.plan, step, refused)
 	immutable := (*ImmutableError)(nil)
@@ -168,7 +164,7 @@ func (r *run) refusedConfirmation(
 		if err != nil || len(fields) == 0 {
 			return planned
 		}
-		immutable = &ImmutableError{Fields: fields, Hint: recreateHint(r.plan, step)}
+		immutable = &ImmutableError{Fields: fields, Hint: r.plan.Advice(step, fields)}
 	}
 	return recreate(ctx, r.engine.Cluster, r.plan, next, immutable, &r.options)
 }

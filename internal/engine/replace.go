@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,20 +30,46 @@ func replaces(step *plan.Step, in plan.Replacement) bool {
 	return step.Op == plan.Update && step.Have != nil && step.Replace == in
 }
 
+// heldBack returns the result of a step whose object would be deleted and recreated, if the plan
+// does not delete objects of its kind; else nil. An object that is being deleted is lost already.
+func heldBack(p *plan.Plan, step *plan.Step, because error) *result {
+	if !p.Holds(step) || step.Have.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	err := &plan.HeldError{Kind: step.Ref.GroupKind(), Err: because}
+	return &result{op: step.Op, outcome: event.Failed, err: err}
+}
+
 // wouldRecreate returns the result, in a dry run, of a step whose object is deleted and recreated.
-func wouldRecreate(step *plan.Step) *result {
+func wouldRecreate(p *plan.Plan, step *plan.Step, because error) *result {
+	if held := heldBack(p, step, because); held != nil {
+		return held
+	}
 	return &result{
 		op: step.Op, outcome: event.Succeeded, recreates: true, would: recreateStep(step).Want,
-		reason: "to be recreated",
+		reason: "to be recreated" + lossOf(step),
 	}
+}
+
+// lossOf returns what is lost when the object of a step is deleted, after a colon; empty for none.
+func lossOf(step *plan.Step) string {
+	if lost := plan.LostWith(step.Ref.GroupKind()); lost != "" {
+		return ": " + lost + " would be lost"
+	}
+	return ""
 }
 
 // replace deletes the object of a step and recreates it. It tries to create it at once, since most
 // objects are gone when their deletion is answered; else the result says what remains to be done. A
-// dry run only reports it.
-func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+// dry run only reports it. Because is the error of the update; nil if none was tried.
+func replace(
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because error, o *Options,
+) *result {
 	if o.DryRun != DryRunNone {
-		return wouldRecreate(step)
+		return wouldRecreate(p, step, because)
+	}
+	if held := heldBack(p, step, because); held != nil {
+		return held
 	}
 	for attempt := 1; step.Have.GetDeletionTimestamp() == nil; attempt++ {
 		_, err := c.Delete(ctx, deletion(step, metav1.DeletePropagationBackground, o.DryRun))
@@ -51,8 +78,14 @@ func replace(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *O
 		}
 		if apierrors.IsConflict(err) && attempt < attempts {
 			live, readErr := reread(ctx, c, step.Have, err)
+			reason := step.Reason
 			if readErr == nil {
 				step, readErr = replan(p, step, live, err)
+			}
+			if readErr == nil && step.Replace != "" {
+				next := *step
+				next.Reason = cmp.Or(step.Reason, reason)
+				step = &next
 			}
 			if err = readErr; err == nil && (step.Op != plan.Update || step.Replace == "") {
 				return applyStep(ctx, c, p, step, o)

@@ -64,6 +64,9 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 		if err := r.plan.Conflict(step); err != nil {
 			return &result{op: step.Op, outcome: event.Failed, err: err}
 		}
+		if r.options.DryRun != DryRunNone && replaces(step, plan.ReplaceAlways) {
+			return wouldRecreate(r.plan, step, nil)
+		}
 		if isLeaving(r.plan, step, step.Have) {
 			if paused := awaitGone(r.plan, step, step.Have, &r.options); paused != nil {
 				return paused
@@ -117,7 +120,7 @@ func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Optio
 
 func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
 	if replaces(step, plan.ReplaceAlways) {
-		return replace(ctx, c, p, step, o)
+		return replace(ctx, c, p, step, nil, o)
 	}
 	carried, live, err := apply(ctx, c, p, step, o)
 	if live == nil && carried.Replace != plan.ReplaceInvalid {
@@ -133,7 +136,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	case errors.As(err, &immutable):
 		return recreate(ctx, c, p, carried, immutable, o)
 	case apierrors.IsInvalid(err) && live == nil && replaces(carried, plan.ReplaceInvalid):
-		return replace(ctx, c, p, carried, o)
+		return replace(ctx, c, p, carried, err, o)
 	case step.Releases && apierrors.IsNotFound(err):
 		return &result{op: step.Op, outcome: event.Succeeded}
 	case err != nil:

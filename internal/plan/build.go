@@ -57,6 +57,7 @@ func Build(in Input) (*Plan, error) {
 		Ignore:             in.Policy.Ignore,
 		EncodeStringData:   in.Policy.EncodeStringData,
 		RecreateDeleted:    in.Policy.RecreateDeleted,
+		Held:               in.Policy.Held,
 	}
 	if err := p.setRecreated(); err != nil {
 		return nil, err

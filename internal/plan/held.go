@@ -15,6 +15,82 @@ var HeldKinds = []schema.GroupKind{
 	NamespaceKind, DefinitionKind, {Kind: "PersistentVolumeClaim"}, {Kind: "PersistentVolume"},
 }
 
+// losses are what is lost with an object of each held kind.
+var losses = map[schema.GroupKind]string{
+	NamespaceKind:                   "all objects in it",
+	DefinitionKind:                  "all objects of its kind, in every namespace",
+	{Kind: "PersistentVolumeClaim"}: "the data of its volume",
+	{Kind: "PersistentVolume"}:      "the data on it",
+}
+
+// LostWith returns what is lost with an object of a kind; empty for a kind that holds nothing.
+func LostWith(gk schema.GroupKind) string { return losses[gk] }
+
+// ways are what users may do instead of recreating an object of a held kind whose field cannot be
+// changed, by the beginning of the field.
+var ways = []struct {
+	kind  schema.GroupKind
+	field string
+	text  string
+}{
+	{DefinitionKind, "status.storedVersions", "keep the version in spec.versions with served: false, " +
+		"write its objects again in the new storage version, and only then remove it from " +
+		"status.storedVersions"},
+	{DefinitionKind, "", "define the kind under another name"},
+	{schema.GroupKind{Kind: "PersistentVolumeClaim"}, "spec.resources.requests.storage",
+		"a claim cannot shrink: request at least the size in its status.capacity"},
+	{schema.GroupKind{Kind: "PersistentVolumeClaim"}, "",
+		"create a claim with another name, and copy the data"},
+	{schema.GroupKind{Kind: "PersistentVolume"}, "",
+		"create a volume with another name, and copy the data"},
+}
+
+// Holds reports whether the object of a step is of a kind that the plan does not delete.
+func (p *Plan) Holds(step *Step) bool { return slices.Contains(p.Held, step.Ref.GroupKind()) }
+
+// Advice returns what users may do about fields of the object of a step that cannot be changed: for
+// an object that holds others or data, what keeps these, and what would be lost.
+func (p *Plan) Advice(step *Step, fields []string) string {
+	gk := step.Ref.GroupKind()
+	advice := strings.ReplaceAll(p.RecreateHint, "KIND", gk.String())
+	lost := LostWith(gk)
+	if lost == "" {
+		return advice
+	}
+	if p.Holds(step) {
+		advice = fmt.Sprintf("it is held, because %s would be lost: only --allow-delete %s together with "+
+			"%s", lost, gk.Kind, advice)
+	} else {
+		advice += ", and " + lost + " would be lost"
+	}
+	for _, way := range ways {
+		if way.kind == gk && slices.ContainsFunc(fields, func(field string) bool {
+			return strings.HasPrefix(field, way.field)
+		}) {
+			return way.text + "; " + advice
+		}
+	}
+	return advice
+}
+
+// HeldError reports an object that is not deleted to be recreated, because of what it holds.
+type HeldError struct {
+	Kind schema.GroupKind
+	Err  error // why it would be recreated; may be nil
+}
+
+func (e *HeldError) Error() string {
+	text := fmt.Sprintf("it is held, and not recreated, because %s would be lost; --allow-delete %s "+
+		"recreates it", LostWith(e.Kind), e.Kind.Kind)
+	if e.Err != nil {
+		text += "\n" + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns why the object would be recreated.
+func (e *HeldError) Unwrap() error { return e.Err }
+
 // AllowDelete is the set of held kinds whose objects may be deleted: names of kinds in the form
 // KIND or KIND.GROUP, or * for all. With Set, String and Type, it is the value of a flag that can
 // be repeated.

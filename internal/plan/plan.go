@@ -18,6 +18,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/mutation"
@@ -239,6 +240,9 @@ type Plan struct {
 
 	// RecreateDeleted is that of Policy.
 	RecreateDeleted bool `json:"recreateDeleted,omitempty"`
+
+	// Held are the kinds of which no object is deleted to be recreated.
+	Held []schema.GroupKind `json:"held,omitempty"`
 
 	// EncodeStringData is that of Policy.
 	EncodeStringData bool `json:"encodeStringData,omitempty"`
