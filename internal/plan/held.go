@@ -33,8 +33,8 @@ var ways = []struct {
 	field string
 	text  string
 }{
-	{DefinitionKind, "status.storedVersions", "keep the version in spec.versions with served: false, " +
-		"write its objects again in the new storage version, and only then remove it from " +
+	{DefinitionKind, "status.storedVersions", "keep the version in spec.versions with served: " +
+		"false, write its objects again in the new storage version, and only then remove it from " +
 		"status.storedVersions"},
 	{DefinitionKind, "", "define the kind under another name"},
 	{schema.GroupKind{Kind: "PersistentVolumeClaim"}, "spec.resources.requests.storage",
@@ -58,8 +58,8 @@ func (p *Plan) Advice(step *Step, fields []string) string {
 		return advice
 	}
 	if p.Holds(step) {
-		advice = fmt.Sprintf("it is held, because %s would be lost: only --allow-delete %s together with "+
-			"%s", lost, gk.Kind, advice)
+		advice = fmt.Sprintf("it is held, because %s would be lost: only --allow-delete %s together "+
+			"with %s", lost, gk.Kind, advice)
 	} else {
 		advice += ", and " + lost + " would be lost"
 	}
