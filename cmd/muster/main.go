@@ -6,11 +6,13 @@ import (
 	"runtime/debug"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/program"
 )
 
 func main() {
 	debug.SetTraceback("none") // a panic of a goroutine is one line, unless GOTRACEBACK asks for more
+	kustomize.OwnProcess()
 	os.Exit(run())
 }
 

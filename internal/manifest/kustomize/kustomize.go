@@ -71,9 +71,14 @@ func Build(
 		disk.root.Close()
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
+	built := make(chan []string, 1) // receives what the library logged
 	text, err := wait(ctx, func() ([]byte, error) {
 		defer disk.root.Close()
-		return run(ctx, disk, real, t.hasSchema)
+		text, logged, err := library.capture(ctx, func() ([]byte, error) {
+			return run(ctx, disk, real, t.hasSchema, t.isSorted)
+		})
+		built <- logged
+		return text, err
 	})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -81,6 +86,10 @@ func Build(
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %s", name, errorText(real, root.Dir, err))
 	}
+	for _, line := range <-built {
+		t.warnings.add(filepath.Join(real, name), "%s", line)
+	}
+	t.warnings.warn(o.Warn)
 	return manifest.Parse(ctx, text, name+Built, o)
 }
 
@@ -106,7 +115,7 @@ func wait(ctx context.Context, build func() ([]byte, error)) ([]byte, error) {
 
 // run builds a folder whose kustomizations were checked. A panic of the library is an error.
 func run(
-	ctx context.Context, disk filesys.FileSystem, dir string, hasSchema bool,
+	ctx context.Context, disk filesys.FileSystem, dir string, hasSchema, isSorted bool,
 ) (text []byte, err error) {
 	release, err := schemas.acquire(ctx, hasSchema)
 	if err != nil {
@@ -121,7 +130,11 @@ func run(
 			err = fmt.Errorf("the library of kustomize does not take it: %v", problem)
 		}
 	}()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, dir)
+	options := krusty.MakeDefaultOptions()
+	if isSorted {
+		options.Reorder = krusty.ReorderOptionUnspecified // the library warns of two orders
+	}
+	built, err := krusty.MakeKustomizer(options).Run(disk, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,19 @@ func (p *problems) add(path, format string, args ...any) {
 	p.errs = append(p.errs, errors.New(text))
 }
 
+// warn passes all problems to a function, a line each, unless it is nil.
+func (p *problems) warn(to func(text string)) {
+	if to == nil {
+		return
+	}
+	for _, err := range p.errs {
+		to(err.Error())
+	}
+	if p.omitted > 0 {
+		to(fmt.Sprintf("and %d more warnings about kustomizations", p.omitted))
+	}
+}
+
 // join returns all problems, a line each.
 func (p *problems) join() error {
 	if p.omitted > 0 {

@@ -31,7 +31,9 @@ type tree struct {
 	disk      *disk
 	resources *resmap.Factory
 	seen      map[visit]bool
-	hasSchema bool // a kustomization has a schema of its own
+	hasSchema bool     // a kustomization has a schema of its own
+	isSorted  bool     // the kustomization of the package has an order of its own
+	warnings  problems // deprecated fields
 	problems
 }
 
@@ -48,6 +50,7 @@ func newTree(d *disk, dir string) *tree {
 		resources: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory()),
 		seen:      map[visit]bool{},
 		problems:  problems{dir: dir},
+		warnings:  problems{dir: dir},
 	}
 }
 
@@ -82,11 +85,23 @@ func (t *tree) readFolder(dir string, plugins bool) {
 		return
 	}
 	f.readFields(k, plugins)
+	f.warnDeprecated(k)
+	t.isSorted = t.isSorted || folder == t.dir && k.SortOptions != nil
 	k.FixKustomization()
 	if plugins {
 		f.checkPlain(k)
 	}
 	t.write(path, filepath.Join(rel, filepath.Base(path)), k)
+}
+
+// warnDeprecated adds a warning for each deprecated field.
+func (f *file) warnDeprecated(k *types.Kustomization) {
+	for _, text := range *k.CheckDeprecatedFields() {
+		text = strings.TrimPrefix(text, "# Warning: ")
+		text, _, _ = strings.Cut(text, " [EXPERIMENTAL]")
+		text, _, _ = strings.Cut(text, " Run '")
+		f.warnings.add(f.path, "%s", text)
+	}
 }
 
 // findFile returns the path of a folder's kustomization, and where it is relative to the folder of

@@ -34,6 +34,8 @@ bases: [../base]
 nameSuffix: -b
 namespace: b
 `)
+	OwnProcess()
+	t.Cleanup(func() { library.null = nil })
 	var got []string
 	o := manifest.Options{Warn: func(text string) { got = append(got, text) }}
 	printed := captureProcess(t, func() {
