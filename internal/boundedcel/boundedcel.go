@@ -100,6 +100,7 @@ func (p *Program) plan() (*plan, error) {
 	}
 	for _, name := range p.parts.functions {
 		for _, overload := range p.env.bindings[name] {
+			//lint:ignore SA1019 nothing else replaces a function of a program that was compiled
 			options = append(options, cel.Functions(run.count(name, overload)))
 		}
 	}

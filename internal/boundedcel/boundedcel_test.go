@@ -72,7 +72,7 @@ func TestHostile(t *testing.T) {
 			"true",
 	} {
 		t.Run(name, func(t *testing.T) {
-			err, allocated := evaluate(t, expression)
+			allocated, err := evaluate(t, expression)
 			if err == nil {
 				t.Error("the evaluation ended without an error")
 			}
@@ -173,9 +173,8 @@ func TestHonest(t *testing.T) {
 	}
 }
 
-// evaluate returns the error of an expression, and the bytes that compiling and evaluating it
-// allocated.
-func evaluate(t *testing.T, expression string) (err error, bytes uint64) {
+// evaluate returns the bytes that compiling and evaluating an expression allocated, and its error.
+func evaluate(t *testing.T, expression string) (bytes uint64, err error) {
 	t.Helper()
 	env := newEnv(t)
 	self := map[string]any{"text": strings.Repeat("abc,", 100_000)}
@@ -183,7 +182,7 @@ func evaluate(t *testing.T, expression string) (err error, bytes uint64) {
 	runtime.ReadMemStats(&before)
 	err = run(env, expression, self)
 	runtime.ReadMemStats(&after)
-	return err, after.TotalAlloc - before.TotalAlloc
+	return after.TotalAlloc - before.TotalAlloc, err
 }
 
 func run(env *Env, expression string, self any) error {
