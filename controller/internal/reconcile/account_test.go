@@ -30,21 +30,40 @@ import (
 // counts are the metrics of all tests: they can be registered once.
 var counts = sync.OnceValue(func() *metrics.Counts { return metrics.New(fake.NewFakeClient()) })
 
-// users is a server that refuses every request, and notes as whom it was sent.
+// users is a server that refuses every request, and notes as whom it was sent. A client asks for
+// both lists of kinds at once, and is done with the first refusal: each waits for the other, so that
+// no request of a run arrives after its end.
 type users struct {
+	both  chan struct{}
 	mutex sync.Mutex
 	names []string
 }
 
 // ServeHTTP implements http.Handler.
 func (u *users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := r.Header.Get("Impersonate-User")
+	u.add(r.Header.Get("Impersonate-User"))
+	switch r.URL.Path {
+	case "/api":
+		select {
+		case u.both <- struct{}{}:
+		case <-r.Context().Done():
+		}
+	case "/apis":
+		select {
+		case <-u.both:
+		case <-r.Context().Done():
+		}
+	}
+	http.Error(w, "no", http.StatusForbidden)
+}
+
+// add notes a user.
+func (u *users) add(name string) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	if !slices.Contains(u.names, name) {
 		u.names = append(u.names, name)
 	}
-	http.Error(w, "no", http.StatusForbidden)
 }
 
 // take returns the users since the last call.
@@ -86,7 +105,7 @@ func newPlane(t *testing.T) *plane {
 	build := func() client.WithWatch {
 		return fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.Set{}).Build()
 	}
-	p := &plane{cache: build(), server: build(), users: &users{}}
+	p := &plane{cache: build(), server: build(), users: &users{both: make(chan struct{})}}
 	api := httptest.NewServer(p.users)
 	t.Cleanup(api.Close)
 	p.Reconciler = &Reconciler{
