@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -177,16 +178,44 @@ func (d *Deployment) calculate(ctx context.Context) error {
 	if err := d.run.findScalers(ctx, existing, inputs); err != nil {
 		return err
 	}
+	some, others := d.selectLive(existing, matching)
 	if d.req.Run.GuardDeletes {
-		d.run.staying = append(unwrap(d.inputs), excluding(existing, matching)...)
+		d.run.staying = append(unwrap(d.inputs), others...)
 	}
 	if d.req.Run.RecreateDeleted {
-		existing = d.withoutLeaving(existing)
+		some = d.withoutLeaving(some)
 	}
-	if err := d.run.calculate(Filter(existing, matching), inputs); err != nil {
+	if err := d.run.calculate(some, inputs); err != nil {
 		return err
 	}
 	return d.run.findOwners(ctx)
+}
+
+// selectLive divides the live objects of the app into those that a filter selects and the others.
+// With GuardDeletes an object that a file describes is selected as the file has it: one that has
+// changed so that the filter matches only its live form is not to be deleted.
+func (d *Deployment) selectLive(
+	existing []liveObject, matching *filter.ResourceFilter,
+) (some, others []liveObject) {
+	if matching == nil || !d.req.Run.GuardDeletes {
+		return Filter(existing, matching), excluding(existing, matching)
+	}
+	described, selected := object.NewSet(), object.NewSet()
+	for _, r := range d.inputs {
+		described.Insert(object.RefOf(r.Unstructured))
+	}
+	for _, r := range d.selected {
+		selected.Insert(object.RefOf(r.Unstructured))
+	}
+	for _, obj := range existing {
+		ref := object.RefOf(obj)
+		if described.Has(ref) && selected.Has(ref) || !described.Has(ref) && matching.Matches(obj) {
+			some = append(some, obj)
+		} else {
+			others = append(others, obj)
+		}
+	}
+	return some, others
 }
 
 // checkWrites makes the checks before the first write that a preview of the changes does not need.

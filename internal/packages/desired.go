@@ -62,6 +62,7 @@ func (s Scope) Resolve(
 			unknown.add(obj, missing.Similar)
 			continue
 		}
+		placed := kind.Namespaced && obj.GetNamespace() == ""
 		if err == nil {
 			err = errors.Join(s.place(obj, kind), isInventory(obj))
 		}
@@ -84,7 +85,9 @@ func (s Scope) Resolve(
 			continue
 		}
 		first[ref] = len(desired)
-		desired = append(desired, plan.Desired{Object: obj.Unstructured, Source: source})
+		desired = append(desired, plan.Desired{
+			Object: obj.Unstructured, Source: source, Placed: placed,
+		})
 	}
 	if len(unknown.Kinds) > 0 {
 		errs = append(errs, &unknown)

@@ -16,6 +16,8 @@ import (
 type Desired struct {
 	Object *unstructured.Unstructured
 	Source string
+	// Placed means that the manifest names no namespace: the object has that of a flag or a context.
+	Placed bool
 }
 
 // Input is everything that Build decides from. Build does not change it.

@@ -31,8 +31,8 @@ import (
 var counts = sync.OnceValue(func() *metrics.Counts { return metrics.New(fake.NewFakeClient()) })
 
 // users is a server that refuses every request, and notes as whom it was sent. A client asks for
-// both lists of kinds at once, and is done with the first refusal: each waits for the other, so that
-// no request of a run arrives after its end.
+// both lists of kinds at once, and is done with the first refusal: each waits for the other, so
+// that no request of a run arrives after its end.
 type users struct {
 	both  chan struct{}
 	mutex sync.Mutex

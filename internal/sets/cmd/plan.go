@@ -93,6 +93,9 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if outputs.Text() {
 		t.Print(env, view.OutputText, op)
 	}
+	if err := f.checkMoved(kube, op); err != nil {
+		return err
+	}
 	refused, err := f.validation.check(ctx, env, t.Cluster, op, false)
 	if err != nil {
 		return err

@@ -132,27 +132,34 @@ func noteUnselected(cmd *cobra.Command, env *cli.Env, op sets.Operation) {
 }
 
 // checkMoved returns an error if objects of a package would go from one namespace to another
-// because of -n: they would be created there and deleted where they run. For an app -n names the
-// record.
+// because of -n or of the context's namespace: they would be written there and deleted where they
+// are. For an app -n names the record.
 func (f *applyFlags) checkMoved(kube *cli.Kube, op sets.Operation) error {
-	namespace, err := kube.NamespaceFlag()
-	if err != nil || namespace == "" || f.App != "" {
+	namespace, explicit, err := kube.Namespace()
+	if err != nil || f.App != "" {
 		return err
 	}
-	created := object.NewSet()
-	for _, step := range op.Plan().Steps {
-		if step.Op == plan.Create && step.Ref.Namespace == namespace {
-			created.Insert(step.Ref)
+	recorded, arriving := object.NewSet(op.Plan().Recorded...), object.NewSet()
+	for _, d := range op.Manifests() {
+		ref := object.RefOf(d.Object)
+		if d.Placed && ref.Namespace == namespace && !recorded.Has(ref) {
+			arriving.Insert(ref)
 		}
 	}
 	for _, step := range op.Plan().Steps {
 		moved := step.Ref
 		moved.Namespace = namespace
-		if step.Op == plan.Delete && step.Ref.Namespace != "" && created.Has(moved) {
+		if step.Op != plan.Delete || step.Ref.Namespace == "" || !arriving.Has(moved) {
+			continue
+		}
+		if explicit {
 			return fmt.Errorf("-n %s would move objects of the set, as %s, to another namespace, and "+
 				"delete them where they are; omit -n, or give --no-prune to have them in both",
 				namespace, step.Ref)
 		}
+		return fmt.Errorf("the namespace of the context, %s, would move objects of the set, as %s, to "+
+			"another namespace, and delete them where they are; give -n %s, or --no-prune to have them "+
+			"in both", namespace, step.Ref, step.Ref.Namespace)
 	}
 	return nil
 }
