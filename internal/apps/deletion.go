@@ -141,13 +141,13 @@ func (d *Deletion) calculate(ctx context.Context) error {
 	if err := d.run.calculate(some, nil); err != nil {
 		return err
 	}
-	d.partial = len(some) != len(d.objects) || d.run.excluded || filtered && d.unlistable.any()
+	d.partial = len(some) != len(d.objects) || d.run.excluded || filtered && d.unlistable.keepsRecord()
 	return nil
 }
 
 // checkWrites makes the checks before the first write that a preview of the changes does not need.
 func (d *Deletion) checkWrites(ctx context.Context) error {
-	if !d.partial && d.unlistable.any() {
+	if !d.partial && d.unlistable.keepsRecord() {
 		return d.unlistable.refuseDelete(d.app)
 	}
 	return d.run.checkOtherRecords(ctx)
@@ -277,7 +277,7 @@ func (d *Deletion) deleteRecord(
 		if err != nil {
 			return false, err
 		}
-		if unseen.any() {
+		if unseen.keepsRecord() {
 			return false, unseen.refuseDelete(d.app)
 		}
 	}

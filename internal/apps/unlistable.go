@@ -20,6 +20,10 @@ type unlistable struct {
 	kinds      []unlistableKind // kinds that the user may list nowhere
 	namespaces []string         // namespaces in which the user may list no kind of the app
 	failing    []failingKind    // kinds that nobody can list now
+	// partly are the kinds that the user may not list in some namespaces of the record, of others
+	// than those in namespaces. They need not be there: only a deletion, after which nothing would
+	// find them, has to know.
+	partly []unlistableKind
 }
 
 // unlistableKind is a kind that the user may list nowhere.
@@ -36,9 +40,8 @@ type failingKind struct {
 }
 
 // unlistableOf returns the part of an app that a search for its objects could not list: of the
-// kinds of the record and of more, which may be nil. A kind that may be listed in some namespaces
-// counts as listable, since its objects need not be in all of them. A failure that the options
-// ignore does not count.
+// kinds of the record and of more, which may be nil. A failure that the options ignore does not
+// count.
 func (c *Client) unlistableOf(
 	ctx context.Context, target *app.App, o SearchOptions, more []schema.GroupKind,
 	missed map[schema.GroupKind]cluster.UnlistedKind,
@@ -51,6 +54,7 @@ func (c *Client) unlistableOf(
 		return c.failingGroups(ctx, target, o, missed)
 	}
 	var listed []cluster.UnlistedKind // the namespaced kinds that may be listed somewhere
+	recorded := target.Meta.LastDeployment.Namespaces
 	kinds := slices.Clone(*target.Meta.UsedGKs)
 	for _, gk := range uniqueKinds(slices.Clone(more)) {
 		if !slices.Contains(kinds, gk) {
@@ -74,9 +78,16 @@ func (c *Client) unlistableOf(
 			u.kinds = append(u.kinds, unlistableKind{resource, kind.Namespaced, m.Namespaces})
 		case kind.Namespaced:
 			listed = append(listed, m)
+			hidden := slices.DeleteFunc(slices.Clone(m.Namespaces), func(namespace string) bool {
+				return !slices.Contains(recorded, namespace)
+			})
+			if len(hidden) > 0 {
+				resource := kind.Resource.GroupResource()
+				u.partly = append(u.partly, unlistableKind{resource, true, hidden})
+			}
 		}
 	}
-	for _, namespace := range target.Meta.LastDeployment.Namespaces {
+	for _, namespace := range recorded {
 		visible := func(m cluster.UnlistedKind) bool {
 			return !slices.Contains(m.Namespaces,
 				namespace)
@@ -135,6 +146,9 @@ func (u unlistable) within(recorded []string) []string {
 // any reports whether there may be unlistable objects.
 func (u unlistable) any() bool { return len(u.kinds)+len(u.namespaces)+len(u.failing) > 0 }
 
+// keepsRecord reports whether objects of the app may exist that a deletion does not see.
+func (u unlistable) keepsRecord() bool { return u.any() || len(u.partly) > 0 }
+
 // failures returns the kinds that nobody can list now, one a line, with the cause.
 func (u unlistable) failures() []string {
 	var lines []string
@@ -172,5 +186,8 @@ const ForgetFlag = "dangerous-forget-unlisted-resources"
 
 // refuseDelete returns the error for an app whose objects cannot all be listed.
 func (u unlistable) refuseDelete(target *app.App) error {
+	if len(u.namespaces) == 0 {
+		u.kinds = slices.Concat(u.kinds, u.partly)
+	}
 	return &UnlistableError{Permissions: u.permissions(), Failures: u.failures(), app: target}
 }

@@ -125,3 +125,19 @@ func TestDeployLosesRecordUnseen(t *testing.T) {
 	checkError(t, err, "It is recorded again")
 	check(t, "objects", w.objects(), "configmap/web widget/w")
 }
+
+// A kind that the user may not list in one of the namespaces of the app keeps all objects and the
+// record, although the user sees its objects elsewhere.
+func TestDeleteHidden(t *testing.T) {
+	w := newWorld(t)
+	w.cluster.Serve(widgetKind, true)
+	w.deploy(configMap("a", "1"),
+		"{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: other}}")
+	w.cluster.Unlistable = map[schema.GroupKind][]string{widgetKind: {"other"}}
+	_, err := w.Delete(t.Context(), w.deleteRequest())
+	checkError(t, err, "Refusing to delete app 'web' (namespace: demo): ")
+	if err != nil && !strings.Contains(err.Error(), "in namespaces: other") {
+		t.Errorf("the error does not name the namespace: %v", err)
+	}
+	check(t, "objects", w.objects(), "configmap/a configmap/web widget/w")
+}
