@@ -17,6 +17,7 @@ import (
 	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 )
 
@@ -95,7 +96,7 @@ func (p *Program) plan() (*plan, error) {
 	options := []cel.ProgramOption{
 		cel.EvalOptions(cel.OptOptimize),
 		cel.CustomDecorator(func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
-			return run.decorate(i, p.parts.rounds)
+			return run.decorate(i, p.parts)
 		}),
 	}
 	for _, name := range p.parts.functions {
@@ -121,6 +122,9 @@ func (m *meter) count(name string, overload *functions.Overload) *functions.Over
 	if binary := overload.Binary; binary != nil {
 		counted.Binary = func(a, b ref.Val) ref.Val {
 			m.addCall(name, a, b)
+			if name == operators.Add && areLists(a, b) {
+				return joined(a.(traits.Lister), b.(traits.Lister))
+			}
 			return binary(a, b)
 		}
 	}
@@ -134,13 +138,16 @@ func (m *meter) count(name string, overload *functions.Overload) *functions.Over
 }
 
 // decorate returns the step of a plan with its cost, if it has one: comparisons, which the library
-// does not look up as functions, and conditions of loops. It refuses regular expressions that are
-// too large before the library compiles them.
+// does not look up as functions, and ranges and conditions of loops. It refuses regular expressions
+// that are too large before the library compiles them.
 func (m *meter) decorate(
-	step interpreter.Interpretable, rounds map[int64]uint64,
+	step interpreter.Interpretable, parts parts,
 ) (interpreter.Interpretable, error) {
-	if cost, ok := rounds[step.ID()]; ok {
+	if cost, ok := parts.rounds[step.ID()]; ok {
 		return &round{Interpretable: step, meter: m, cost: cost}, nil
+	}
+	if parts.ranges[step.ID()] {
+		step = m.loopOver(step)
 	}
 	call, ok := step.(interpreter.InterpretableCall)
 	if !ok {
@@ -184,4 +191,39 @@ func (r *round) Eval(variables interpreter.Activation) ref.Val {
 	r.meter.add(r.cost, 1, 1)
 	r.meter.check()
 	return r.Interpretable.Eval(variables)
+}
+
+// loopOver returns the range of a loop with the cost of the start of the loop.
+func (m *meter) loopOver(step interpreter.Interpretable) interpreter.Interpretable {
+	if field, ok := step.(interpreter.InterpretableAttribute); ok {
+		return &fieldRange{InterpretableAttribute: field, meter: m}
+	}
+	return &loopRange{Interpretable: step, meter: m}
+}
+
+// loopRange is the range of a loop.
+type loopRange struct {
+	interpreter.Interpretable
+	meter *meter
+}
+
+// Eval implements interpreter.Interpretable.
+func (r *loopRange) Eval(variables interpreter.Activation) ref.Val {
+	return r.meter.start(r.Interpretable.Eval(variables))
+}
+
+// fieldRange is a range that is a variable or a field, which the library extends by fields of it.
+type fieldRange struct {
+	interpreter.InterpretableAttribute
+	meter *meter
+}
+
+// Eval implements interpreter.Interpretable.
+func (r *fieldRange) Eval(variables interpreter.Activation) ref.Val {
+	return r.meter.start(r.InterpretableAttribute.Eval(variables))
+}
+
+// Exec implements interpreter.InterpretableV2.
+func (r *fieldRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	return r.meter.start(r.InterpretableAttribute.Exec(frame))
 }

@@ -15,15 +15,14 @@ import (
 // bytesPerCost is how many bytes of a text cost 1.
 const bytesPerCost = 10
 
-// shallow are the functions that look at no values in lists and maps. A list that results from
-// adding two refers to both.
+// shallow are the functions that look at no values in lists and maps, except that lists are added.
 var shallow = map[string]bool{
 	operators.Add: true, operators.Subtract: true, operators.Multiply: true, operators.Divide: true,
 	operators.Modulo: true, operators.Negate: true, operators.LogicalNot: true,
 	operators.Less: true, operators.LessEquals: true, operators.Greater: true,
 	operators.GreaterEquals: true, operators.NotStrictlyFalse: true, operators.Index: true,
 	operators.OptIndex: true, operators.OptSelect: true, overloads.Size: true,
-	"dyn": true, "type": true, "condition": true, "first": true, "last": true,
+	"dyn": true, "type": true, "first": true, "last": true,
 	"optional.of": true, "optional.ofNonZeroValue": true, "optional.none": true,
 	"hasValue": true, "value": true, "or": true, "orValue": true,
 }
@@ -37,17 +36,27 @@ func (m *meter) addCall(name string, args ...ref.Val) {
 		for _, arg := range args {
 			m.addText(arg)
 		}
+		if name == operators.Add && areLists(args...) {
+			m.cost += sizeOf(args, 0) + sizeOf(args, 1) // all values are copied
+		}
 	case name == operators.Equals, name == operators.NotEquals: // up to the first difference
 		left := m.rest()
 		left.addValue(args[0])
 		right := m.rest()
 		right.addValue(args[1])
 		m.add(min(left.cost, right.cost), 1, 1)
+	case name == "condition": // of an object
+		m.addValue(fieldOf(args[0], "status", "conditions"))
 	case name == operators.In && isMap(args[1]):
 		m.addValue(args[0])
 	default:
+		read := m.rest()
 		for _, arg := range args {
-			m.addValue(arg)
+			read.addValue(arg)
+		}
+		m.add(read.cost, 1, 1)
+		if name == "distinct" { // each value is compared with all before it
+			m.add(sizeOf(args, 0), read.cost, bytesPerCost)
 		}
 		m.addProduct(name, args)
 	}
@@ -68,8 +77,6 @@ func (m *meter) addProduct(name string, args []ref.Val) {
 		if n, ok := args[0].(types.Int); ok && n > 0 {
 			m.add(uint64(n), 1, 1)
 		}
-	case "distinct":
-		m.add(sizeOf(args, 0), sizeOf(args, 0), bytesPerCost)
 	case "indexOf", "lastIndexOf", overloads.Contains:
 		m.add(uint64(len(textOf(args, 0))), uint64(len(textOf(args, 1))), bytesPerCost*bytesPerCost)
 	case overloads.Matches:
@@ -79,6 +86,16 @@ func (m *meter) addProduct(name string, args []ref.Val) {
 		}
 		m.add(uint64(len(textOf(args, 0))), steps, 4*bytesPerCost)
 	}
+}
+
+// start adds the cost of starting a loop over a value, and returns the value. The library copies
+// the keys of a map then; values of a list are read in rounds.
+func (m *meter) start(value ref.Val) ref.Val {
+	if isMap(value) {
+		m.cost += sizeOf([]ref.Val{value}, 0)
+		m.check()
+	}
+	return value
 }
 
 // meter adds up the cost of an evaluation.
@@ -140,10 +157,48 @@ func (m *meter) addValue(value ref.Val) {
 	}
 }
 
+// areLists reports whether values are lists that do not change. The result of a loop does: the
+// library appends to it.
+func areLists(values ...ref.Val) bool {
+	for _, value := range values {
+		if _, changes := value.(traits.MutableLister); changes {
+			return false
+		}
+		if _, ok := value.(traits.Lister); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// joined returns a list of the values of two lists. The library's sum of lists refers to both: one
+// that was added up of many takes long to read, and all its values are copied where it is read.
+func joined(a, b traits.Lister) ref.Val {
+	values := make([]ref.Val, 0, sizeOf([]ref.Val{a, b}, 0)+sizeOf([]ref.Val{a, b}, 1))
+	for _, list := range []traits.Lister{a, b} {
+		for all := list.Iterator(); all.HasNext() == types.True; {
+			values = append(values, all.Next())
+		}
+	}
+	return types.NewRefValList(types.DefaultTypeAdapter, values)
+}
+
 // isMap reports whether a value is a map, in which a key is looked up.
 func isMap(value ref.Val) bool {
 	_, ok := value.(traits.Mapper)
 	return ok
+}
+
+// fieldOf returns a field of a value, by the names on the way to it; nil if there is none.
+func fieldOf(value ref.Val, names ...string) ref.Val {
+	for _, name := range names {
+		fields, ok := value.(traits.Mapper)
+		if !ok {
+			return nil
+		}
+		value, _ = fields.Find(types.String(name))
+	}
+	return value
 }
 
 // textOf returns an argument that is a text; empty if there is none.

@@ -18,11 +18,12 @@ const (
 type parts struct {
 	functions []string         // that it calls
 	rounds    map[int64]uint64 // cost of a round of each loop, by the number of its condition
+	ranges    map[int64]bool   // of loops, by their numbers
 }
 
 // partsOf returns the parts of an expression.
 func partsOf(expression *cel.Ast) parts {
-	p := parts{rounds: map[int64]uint64{}}
+	p := parts{rounds: map[int64]uint64{}, ranges: map[int64]bool{}}
 	functions := map[string]bool{}
 	p.visit(expression.NativeRep().Expr(), functions)
 	p.functions = slices.Sorted(maps.Keys(functions))
@@ -65,6 +66,11 @@ func (p *parts) visit(e ast.Expr, functions map[string]bool) uint64 {
 		round := 1 + p.visit(loop.LoopCondition(), functions) + p.visit(loop.LoopStep(), functions)
 		p.rounds[loop.LoopCondition().ID()] = round
 		cost += round
+		switch loop.IterRange().Kind() {
+		case ast.ListKind, ast.MapKind: // the cost of building it is that of the loop's start too
+		default:
+			p.ranges[loop.IterRange().ID()] = true
+		}
 		add(loop.IterRange(), loop.AccuInit(), loop.Result())
 	}
 	return cost

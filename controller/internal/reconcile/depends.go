@@ -142,7 +142,7 @@ func evaluate(program *boundedcel.Program, self, dep *v1alpha1.Set) (bool, error
 	}
 	met, ok := value.Value().(bool)
 	if !ok {
-		return false, fmt.Errorf("the value is no boolean: %v", value)
+		return false, fmt.Errorf("the value is a %s, not a bool", value.Type().TypeName())
 	}
 	return met, nil
 }

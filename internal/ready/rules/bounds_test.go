@@ -2,6 +2,7 @@ package rules
 
 import (
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,12 +16,29 @@ import (
 func TestBounds(t *testing.T) {
 	const most = 150 << 20
 	text := `'` + strings.Repeat("a", 1000) + `'`
+	data, conditions := map[string]any{}, []any{}
+	for i := range 20_000 {
+		data[strconv.Itoa(i)] = "x"
+		conditions = append(conditions, map[string]any{"type": "A"})
+	}
 	for name, expression := range map[string]string{
 		"replace": text + ".replace('a', " + text + ").replace('a', " + text[:400] + "') == ''",
 		"join":    "lists.range(20000).map(x, '').join(" + text + ") == ''",
 		"format": "'%s'.format([[[1]]" + strings.Repeat(".map(x, [x, x])", 22) +
 			"]) == ''",
-		"flatten":  "[[1]]" + strings.Repeat(".map(x, [x, x])", 22) + ".flatten(30).size() == 0",
+		"flatten": "[[1]]" + strings.Repeat(".map(x, [x, x])", 22) + ".flatten(30).size() == 0",
+		"condition": "condition(dyn([[1, 2]]" + strings.Repeat(".map(a, a + a)", 24) +
+			"[0]), 'Ready').status == 'True'",
+		"conditions": "lists.range(10000).all(i, condition(self, 'Ready').status == '')",
+		"sums": "[lists.range(150000)]" +
+			strings.Repeat(".map(a, a"+strings.Repeat(" + [1]", 10)+")", 20) +
+			".map(x, x == x)[0]",
+		"distinct": "[lists.range(400)].map(b, lists.range(400).map(i, b + [i]))[0]" +
+			".distinct().size() == 400",
+		"loops":        "lists.range(30000).all(i, self.data.exists(k, true))",
+		"loops by key": "lists.range(30000).all(i, self[['data'][0]].exists(k, true))",
+		"loops over choice": "lists.range(30000).all(i, (i < 0 ? {} : self.data)" +
+			".exists(k, true))",
 		"compiled": "'a'.matches('" + strings.Repeat(`(a{30}){30}`, 1000) + "')",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -31,7 +49,8 @@ func TestBounds(t *testing.T) {
 			if err == nil {
 				obj := &unstructured.Unstructured{Object: map[string]any{
 					"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "x"},
-					"status": map[string]any{"phase": "x"},
+					"data":   data,
+					"status": map[string]any{"phase": "x", "conditions": conditions},
 				}}
 				if s := ready.Of(obj, rules...); s.State != ready.InProgress ||
 					!strings.Contains(s.Message, "too much time or memory") {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/ext"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -45,12 +46,15 @@ func newEnv() (*boundedcel.Env, error) {
 // conditionFunction implements condition(self, "Ready"). It returns type, status, reason and
 // message of the object's first condition of a type, or empty strings if there is none.
 func conditionFunction(object, kind ref.Val) ref.Val {
-	fields, isObject := object.Value().(map[string]any)
-	name, isText := kind.Value().(string)
-	if !isObject || !isText {
+	var fields map[string]any
+	if _, isMap := object.(traits.Mapper); isMap { // the value of a list may be a large copy of it
+		fields, _ = object.Value().(map[string]any)
+	}
+	name, isText := kind.(types.String)
+	if fields == nil || !isText {
 		return types.NewErr("condition wants an object and the type of a condition")
 	}
-	c := ready.ConditionOf(&unstructured.Unstructured{Object: fields}, name)
+	c := ready.ConditionOf(&unstructured.Unstructured{Object: fields}, string(name))
 	return types.NewStringStringMap(types.DefaultTypeAdapter, map[string]string{
 		"type": c.Type, "status": c.Status, "reason": c.Reason, "message": c.Message,
 	})
