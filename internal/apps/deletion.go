@@ -215,18 +215,21 @@ func (d *Deletion) execute(
 	records.begin = func(ctx context.Context) error {
 		return d.app.Begin(ctx, "delete", namespaces, false)
 	}
-	records.finish = func(ctx context.Context, state *record.State) error {
+	records.finish = func(closing context.Context, state *record.State) error {
+		if cluster.PermitAtEnd(ctx, closing) != nil {
+			return nil // the run that has the lock now has taken the record over, too
+		}
 		succeeded := state.Result == record.RunSucceeded
 		if succeeded && !d.partial {
 			deleted := false
-			if deleted, after = d.deleteRecord(ctx, records.before); deleted {
+			if deleted, after = d.deleteRecord(closing, records.before); deleted {
 				return nil
 			}
 		}
 		if !records.begun {
 			return nil
 		}
-		return d.app.Finish(ctx, succeeded && after == nil, namespaces)
+		return d.app.Finish(closing, succeeded && after == nil, namespaces)
 	}
 	summary, unrecorded = d.run.apply(ctx, records, o, start)
 	if !d.app.Exists() || !records.begun {

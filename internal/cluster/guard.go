@@ -30,6 +30,15 @@ func Unguarded(ctx context.Context) context.Context {
 	return context.WithValue(ctx, guardKey{}, guard(nil))
 }
 
+// PermitAtEnd returns what Permit returns about a run, also if its context has ended, as by an
+// interrupt. It waits no longer than closing, the context of what a run does at its end.
+func PermitAtEnd(run, closing context.Context) error {
+	run, cancel := context.WithCancel(context.WithoutCancel(run))
+	defer cancel()
+	defer context.AfterFunc(closing, cancel)()
+	return Permit(run)
+}
+
 // Permit returns an *InterruptedError if the guard of the context does not permit a write. A
 // Cluster of tests calls it as Client does.
 func Permit(ctx context.Context) error {

@@ -148,10 +148,7 @@ func (r *Recorder) forget(run, closing context.Context) error {
 	if r.store.Set = r.History(); r.store.Set == (history.Set{}) {
 		return nil
 	}
-	permitted, cancel := context.WithCancel(context.WithoutCancel(run))
-	defer cancel()
-	defer context.AfterFunc(closing, cancel)()
-	err := cluster.Permit(permitted)
+	err := cluster.PermitAtEnd(run, closing)
 	if err == nil {
 		err = r.store.DeleteAll(closing)
 	}
