@@ -21,8 +21,9 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// maxNodes limits the parts of an expression, which are compiled to about a kilobyte each.
-const maxNodes = 10_000
+// maxNodes limits the parts of an expression. They are compiled to about a kilobyte each, and the
+// library checks their types in a time that grows with the square of their number.
+const maxNodes = 2_000
 
 // Env is an environment whose programs have bounds. It may be used concurrently.
 type Env struct {
