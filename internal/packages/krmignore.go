@@ -25,7 +25,7 @@ type ignoreRules struct {
 // The limits of the file: each pattern is compared with each file of the package.
 const (
 	maxPatterns        = 1000
-	maxPatternMistakes = 10
+	maxPatternMistakes = 9
 )
 
 // pattern is one line.

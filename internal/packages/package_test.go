@@ -160,7 +160,7 @@ func FuzzIgnore(f *testing.F) {
 func TestIgnoreBounds(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("*.txt\n", 1001): "line 1001: more than 1000 patterns; use * for many names",
-		strings.Repeat("[\n", 100_000):  "line 11 and the rest: not read after 10 mistakes",
+		strings.Repeat("[\n", 100_000):  "line 10 and the rest: not read after 9 mistakes",
 	} {
 		_, err := parseIgnore(text)
 		if err == nil || !strings.HasSuffix(err.Error(), want) || strings.Count(err.Error(), "\n") > 20 {
