@@ -7,15 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// Printable replaces control characters but newlines and tabs. Manifests, logs, events and messages
-// of servers must not control the terminal.
+// Printable replaces control characters, line separators and what changes the direction of text,
+// but newlines and tabs. Manifests, logs, events and messages of servers must not control the
+// terminal, nor show something else than they are.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if controls(r) && r != '\n' && r != '\t' {
 			return unicode.ReplacementChar
 		}
 		return r
 	}, text)
+}
+
+// controls reports whether a character says how others are shown.
+func controls(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
 // Bytes at the beginning and at the end of a text that Line keeps.
@@ -38,7 +44,7 @@ func Line(text string) string {
 		text = text[:head] + " … " + text[tail:]
 	}
 	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+		if controls(r) {
 			return unicode.ReplacementChar
 		}
 		return r

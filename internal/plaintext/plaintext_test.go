@@ -8,6 +8,7 @@ import (
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"web\t1\nü😀\uFEFF": "web\t1\nü😀\uFEFF", "\x1b[31mred\a\x7f\u009b": "�[31mred���", "a\rb": "a�b",
+		"a\u2028b\u2029c": "a�b�c", "\u202eyaml.\u2066x\u2069\u200f\u061c": "�yaml.�x���",
 	} {
 		if got := Printable(text); got != want {
 			t.Errorf("Printable(%q) = %q, want %q", text, got, want)
