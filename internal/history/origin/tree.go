@@ -53,7 +53,7 @@ func openTree(ctx context.Context, folder string) (*workTree, func(), error) {
 		value, _ := ask("config", "--get", key)
 		return strings.TrimSpace(value)
 	}, lines[3])
-	if err := t.fill(lines[1], lines[2], settings); err != nil {
+	if err := t.fill(ctx, lines[1], lines[2], settings); err != nil {
 		remove()
 		return nil, nil, err
 	}
@@ -86,7 +86,7 @@ func settingsOf(get func(key string) string, format string) string {
 }
 
 // fill makes the temporary repository.
-func (t *workTree) fill(gitDir, commonDir, settings string) error {
+func (t *workTree) fill(ctx context.Context, gitDir, commonDir, settings string) error {
 	head := t.commit
 	if head == "" {
 		head = "ref: refs/heads/none"
@@ -102,37 +102,78 @@ func (t *workTree) fill(gitDir, commonDir, settings string) error {
 			os.WriteFile(path, []byte(text), 0o600))
 	}
 	shared, err := filepath.Glob(filepath.Join(gitDir, "sharedindex.*"))
-	errs = append(errs, err, copyFile(gitDir, t.dir, "index"))
+	c := &copier{ctx: ctx, to: t.dir, left: maxCopied}
+	errs = append(errs, err, c.copy(gitDir, "index"))
 	for _, path := range shared {
-		errs = append(errs, copyFile(gitDir, t.dir, filepath.Base(path)))
+		errs = append(errs, c.copy(gitDir, filepath.Base(path)))
 	}
 	for _, name := range []string{"shallow", "info/exclude", "info/attributes"} {
-		errs = append(errs, copyFile(commonDir, t.dir, filepath.FromSlash(name)))
+		errs = append(errs, c.copy(commonDir, filepath.FromSlash(name)))
 	}
 	return errors.Join(errs...)
 }
 
-// copyFile copies a regular file of a folder into another, if there is one.
-func copyFile(from, to, name string) error {
+// maxCopied limits the bytes that are copied from a repository, which may be of anybody. An index
+// has about a hundred for each file.
+const maxCopied = 64 << 20
+
+// errLarge is the error of a repository with more than maxCopied to copy.
+var errLarge = errors.New("the index of the repository is too large")
+
+// copier copies files into a folder, until its context ends.
+type copier struct {
+	ctx  context.Context
+	to   string
+	left int64 // bytes that may still be copied
+}
+
+// copy copies a regular file of a folder, if there is one.
+func (c *copier) copy(from, name string) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
 	info, err := os.Lstat(filepath.Join(from, name))
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
+	}
+	if info.Size() > c.left {
+		return errLarge
 	}
 	in, err := os.Open(filepath.Join(from, name))
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if err := os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o700); err != nil {
+	to := filepath.Join(c.to, name)
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	out, err := os.OpenFile(filepath.Join(to, name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	err = c.write(out, in)
 	// git trusts the index about files that were changed before it was.
-	return errors.Join(err, out.Close(), os.Chtimes(out.Name(), info.ModTime(), info.ModTime()))
+	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
+}
+
+// write copies what is read, which may have grown since its size was looked up.
+func (c *copier) write(out io.Writer, in io.Reader) error {
+	for {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		n, err := io.CopyN(out, in, min(c.left+1, 1<<20))
+		if c.left -= n; c.left < 0 {
+			return errLarge
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // isDirty reports whether files of the folder differ from the commit, or are new. Submodules, which
