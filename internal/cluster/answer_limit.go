@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -17,18 +18,28 @@ const (
 	wholeTimeout  = 5 * time.Minute
 )
 
-// SilentError is the error of a request whose answer did not come in time.
-type SilentError struct{ text string }
+// The bytes that an answer may have, and one that is an error. Lists come in pages, so that answers
+// are far below that.
+const (
+	mostAnswer = 256 << 20
+	mostError  = 1 << 20
+)
 
-func (e *SilentError) Error() string { return e.text }
+// AnswerError is the error of a request whose answer did not come in time, or is too large.
+type AnswerError struct{ text string }
+
+func (e *AnswerError) Error() string { return e.text }
 
 // answerLimit is a transport that ends requests whose answer does not begin within a time, does not
-// continue within the same time, or takes too long in all. Watches, and logs that are followed, may
-// begin to answer later and pause, and each log may be long.
+// continue within the same time, takes too long in all, or is too large. Watches, and logs that are
+// followed, may begin to answer later and pause, and each log may be long and large. Of an error
+// that is too large the rest is left out.
 type answerLimit struct {
-	next  http.RoundTripper
-	after time.Duration // to the beginning of the answer, and between its parts
-	whole time.Duration // to the end of the answer, from its beginning
+	next      http.RoundTripper
+	after     time.Duration // to the beginning of the answer, and between its parts
+	whole     time.Duration // to the end of the answer, from its beginning
+	most      int64         // bytes of an answer
+	mostError int64         // bytes of an answer that is an error
 }
 
 // RoundTrip sends the request.
@@ -39,7 +50,7 @@ func (l *answerLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(l.after, func() {
-		cancel(&SilentError{"no answer within " + l.after.String()})
+		cancel(&AnswerError{"no answer within " + l.after.String()})
 	})
 	resp, err := l.next.RoundTrip(req.WithContext(ctx))
 	timer.Stop()
@@ -53,21 +64,41 @@ func (l *answerLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 		reason: func(err error) error { return silence(ctx, err) },
 	}
 	body.stall = time.AfterFunc(l.after, func() {
-		cancel(&SilentError{"the answer has stopped: nothing came within " + l.after.String()})
+		cancel(&AnswerError{"the answer has stopped: nothing came within " + l.after.String()})
 	})
 	body.stall.Stop() // until the next Read
-	if !strings.HasSuffix(req.URL.Path, "/log") {
+	switch {
+	case resp.StatusCode >= http.StatusBadRequest:
+		body.ReadCloser = cutBody{io.LimitReader(resp.Body, l.mostError), resp.Body}
+	case !isLog(req.URL.Path):
+		body.left, body.limited = l.most, true
+	}
+	if !isLog(req.URL.Path) {
 		body.end = time.AfterFunc(l.whole, func() {
-			cancel(&SilentError{"the answer was not complete within " + l.whole.String()})
+			cancel(&AnswerError{"the answer was not complete within " + l.whole.String()})
 		})
 	}
 	resp.Body = body
 	return resp, nil
 }
 
+// isLog reports whether a path ends as that of the log of a pod does. What it begins with may be
+// that of a proxy.
+func isLog(path string) bool {
+	parts := strings.Split(path, "/")
+	n := len(parts)
+	return n > 5 && parts[n-5] == "namespaces" && parts[n-3] == "pods" && parts[n-1] == "log"
+}
+
+// cutBody is a body of which a part is read.
+type cutBody struct {
+	io.Reader
+	io.Closer
+}
+
 // silence returns the error of a request that this package has ended, or else err.
 func silence(ctx context.Context, err error) error {
-	if silent := (*SilentError)(nil); errors.As(context.Cause(ctx), &silent) {
+	if silent := (*AnswerError)(nil); errors.As(context.Cause(ctx), &silent) {
 		return silent
 	}
 	return err
@@ -80,6 +111,8 @@ type limitedBody struct {
 	after   time.Duration
 	stall   *time.Timer // ends the request; it runs during each Read
 	end     *time.Timer // ends the whole answer; nil if nothing does
+	limited bool
+	left    int64 // bytes that may still come, if limited
 	release context.CancelCauseFunc
 	reason  func(error) error // the reason why the request was ended, or else the error
 }
@@ -91,6 +124,9 @@ func (b *limitedBody) Read(to []byte) (int, error) {
 	b.stall.Stop()
 	if err != nil && err != io.EOF {
 		err = b.reason(err)
+	}
+	if b.left -= int64(n); b.limited && b.left < 0 {
+		return 0, &AnswerError{fmt.Sprintf("the answer has more than %d MiB", mostAnswer>>20)}
 	}
 	return n, err
 }

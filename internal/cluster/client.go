@@ -78,7 +78,9 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	config.WarningHandlerWithContext = warner{o.Warn}
 	answer := o.AnswerTime.Or(limit.After(answerTimeout)).Duration()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &answerLimit{next: next, after: answer, whole: wholeTimeout}
+		return &answerLimit{
+			next: next, after: answer, whole: wholeTimeout, most: mostAnswer, mostError: mostError,
+		}
 	})
 	if o.Trace != nil {
 		config.Wrap(

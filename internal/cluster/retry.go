@@ -417,7 +417,7 @@ func (e *UnreachableError) Unwrap() error { return e.Cause }
 // explain turns a failure to reach the server into an *UnreachableError and returns other errors
 // unchanged.
 func (c *Client) explain(err error) error {
-	if silent := (*SilentError)(nil); errors.As(err, &silent) {
+	if silent := (*AnswerError)(nil); errors.As(err, &silent) {
 		return &UnreachableError{Host: c.host, Cause: silent}
 	}
 	var failed *url.Error
