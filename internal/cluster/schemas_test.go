@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,12 +18,16 @@ import (
 // describing is a server with OpenAPI documents: their fields by path, "" for one that fails.
 type describing struct {
 	fields map[string]string
-	asked  []string // paths
 	denied bool
+
+	mu    sync.Mutex
+	asked []string // paths
 }
 
 func (s *describing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
 	s.asked = append(s.asked, r.URL.Path)
+	s.mu.Unlock()
 	if s.denied {
 		http.Error(w, "no", http.StatusForbidden)
 		return
