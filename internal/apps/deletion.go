@@ -72,9 +72,9 @@ func (d *Deletion) Plan() *plan.Plan {
 	return d.run.plan
 }
 
-// Run runs the plan, once, and deletes the record if no object is left. What is to be done before
-// that is also done for an app without a record. A dry run writes no record.
-// The error is that of the record; how the steps went is in the summary.
+// Run runs the plan, once, and deletes the record if no object is left. BeforeForget of the options
+// is called for an app without a record, too. A dry run writes no record. The error is that of the
+// record; how the steps went is in the summary.
 func (d *Deletion) Run(
 	ctx context.Context, o engine.Options, sink event.Sink,
 ) (event.Summary, error) {
@@ -216,8 +216,8 @@ func (d *Deletion) execute(
 		return d.app.Begin(ctx, "delete", namespaces, false)
 	}
 	records.finish = func(closing context.Context, state *record.State) error {
-		if cluster.PermitAtEnd(ctx, closing) != nil {
-			return nil // the run that has the lock now has taken the record over, too
+		if err := cluster.PermitAtEnd(ctx, closing); err != nil {
+			return err // a run that has the lock now has taken the record over, too
 		}
 		succeeded := state.Result == record.RunSucceeded
 		if succeeded && !d.partial {
@@ -252,11 +252,9 @@ func (d *Deletion) execute(
 // deleteRecord deletes the record of an app that has no objects left, and reports whether it did.
 // It searches the kinds of the record and of all objects that were found before, whether or not the
 // run waited for them. If the record names no kinds, it searches all that exist now. A kind that
-// cannot be listed keeps the record. With
-// KeepLeaving the record stays, too, for objects that are being deleted: those that the user does
-// not wait for.
-//
-// It calls before when nothing keeps the record.
+// cannot be listed keeps the record. With KeepLeaving the record stays, too, for objects that are
+// being deleted: those that the user does not wait for. It calls before, which may be nil, when
+// nothing keeps the record.
 func (d *Deletion) deleteRecord(
 	ctx context.Context, before func(context.Context) error,
 ) (deleted bool, err error) {

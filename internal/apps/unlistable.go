@@ -20,9 +20,8 @@ type unlistable struct {
 	kinds      []unlistableKind // kinds that the user may list nowhere
 	namespaces []string         // namespaces in which the user may list no kind of the app
 	failing    []failingKind    // kinds that nobody can list now
-	// partly are the kinds that the user may not list in some namespaces of the record, of others
-	// than those in namespaces. They need not be there: only a deletion, after which nothing would
-	// find them, has to know.
+	// partly are the kinds that the user may list in some namespaces of the record, and not in
+	// others. They count for a deletion alone: nothing would find their objects after it.
 	partly []unlistableKind
 }
 
