@@ -96,9 +96,12 @@ func TestSelect(t *testing.T) {
 				Versions: map[schema.GroupKind]string{deployments: "v1beta1"},
 			},
 			answers: map[string][]any{
+				definitionsPath + "?limit=500":               {page("5", "")},
 				"GET /apis/apps/v1beta1/deployments" + query: {page("6", "")},
 			},
-			asked: []string{"GET /apis/apps/v1beta1/deployments" + query},
+			asked: []string{
+				definitionsPath + "?limit=500", "GET /apis/apps/v1beta1/deployments" + query,
+			},
 		},
 		{
 			name: "no kinds", s: Selection{Kinds: []schema.GroupKind{}},
@@ -174,7 +177,9 @@ func TestSelect(t *testing.T) {
 					{Group: "down.example.com", Kind: "Down"}, {Group: "gone", Kind: "Gone"},
 				},
 			},
-			missed: []string{"Down.down.example.com"},
+			answers: map[string][]any{definitionsPath + "?limit=500": {page("5", "")}},
+			asked:   []string{definitionsPath + "?limit=500"},
+			missed:  []string{"Down.down.example.com"},
 		},
 		{
 			name: "a failure", s: Selection{Kinds: []schema.GroupKind{configMaps}},
@@ -390,7 +395,9 @@ func TestSince(t *testing.T) {
 
 // TestRediscover keeps the kinds of definitions until the server serves them.
 func TestRediscover(t *testing.T) {
-	a := &api{groups: kindsOfAPI()}
+	a := &api{groups: kindsOfAPI(), answers: map[string][]any{
+		definitionsPath + "?limit=500": {page("5", "")},
+	}}
 	c := a.start(t)
 	crd := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"group": "example.com", "scope": "Namespaced",
@@ -403,7 +410,7 @@ func TestRediscover(t *testing.T) {
 	}
 	crontabs := Selection{Selector: "x=y", Kinds: []schema.GroupKind{gk}}
 	found, err := c.Select(t.Context(), crontabs)
-	if err != nil || len(found) > 0 || len(a.requests()) > 0 {
+	if err != nil || len(found) > 0 || len(a.requests()) > 1 {
 		t.Errorf("a kind that is only just being defined: %v, %v", found, err)
 	}
 	coming := Kind{
