@@ -62,10 +62,10 @@ func (c *Client) unlistableOf(
 	}
 	for _, gk := range kinds {
 		m := missed[gk]
+		m.Cause = cmp.Or(m.Cause, c.Cluster.WhyHidden(ctx, gk))
 		kind, err := c.Cluster.Kind(ctx, gk)
-		if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
-			m.Cause = cmp.Or(m.Cause, unknown.Cause) // without a cause its objects are gone
-		} else if err != nil {
+		unknown := (*cluster.UnknownKindError)(nil)
+		if err != nil && !errors.As(err, &unknown) {
 			return u, err
 		}
 		switch {

@@ -53,6 +53,10 @@ var unseen = map[string]func(*world){
 		otherVersion(w)
 		w.cluster.ListFails = map[schema.GroupKind]error{widgetKind: errWebhook}
 	},
+	"definition that serves no version": func(w *world) {
+		delete(w.cluster.Kinds, widgetKind)
+		w.cluster.Hidden = map[schema.GroupKind]error{widgetKind: errWebhook}
+	},
 	"group that cannot be described": func(w *world) {
 		delete(w.cluster.Kinds, widgetKind)
 		broken := schema.GroupVersion{Group: "example.com", Version: "v2"}

@@ -57,13 +57,14 @@ func (c *Client) ListableKinds(
 			)
 		}
 	}
-	slices.SortFunc(
-		found,
-		func(a, b ListableKind) int {
-			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
-		},
-	)
+	slices.SortFunc(found, func(a, b ListableKind) int {
+		return compareKinds(a.GroupKind, b.GroupKind)
+	})
 	return found, maps.Clone(c.kinds.failed), nil
+}
+
+func compareKinds(a, b schema.GroupKind) int {
+	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 }
 
 // DiscoveryError returns an error that lists group versions that the server could not describe; nil
@@ -82,16 +83,32 @@ func DiscoveryError(broken map[schema.GroupVersion]error) error {
 	)
 }
 
-// undescribed returns those kinds that are unknown because the server cannot describe their group.
-// They may have objects.
-func (c *Client) undescribed(kinds []schema.GroupKind) []UnlistedKind {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var found []UnlistedKind
+// hidden returns those kinds that the server does not serve now although they may have objects.
+func (c *Client) hidden(ctx context.Context, kinds []schema.GroupKind) (found []UnlistedKind) {
 	for _, gk := range kinds {
-		if _, known := c.kinds.known[gk]; !known && c.kinds.broken[gk.Group] != nil {
-			found = append(found, UnlistedKind{GroupKind: gk, Cause: c.kinds.broken[gk.Group]})
+		if cause := c.WhyHidden(ctx, gk); cause != nil {
+			found = append(found, UnlistedKind{GroupKind: gk, Cause: cause})
 		}
 	}
 	return found
+}
+
+// WhyHidden returns why a kind may have objects although the server does not serve it: its group
+// cannot be described, or MayExist says so. It returns nil if the kind is served, or gone.
+func (c *Client) WhyHidden(ctx context.Context, gk schema.GroupKind) error {
+	if err := c.discover(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	kind, known := c.kinds.known[gk]
+	broken := c.kinds.broken[gk.Group]
+	c.mu.Unlock()
+	switch {
+	case known && len(kind.Served) > 0:
+		return nil
+	case !known && broken != nil:
+		return broken
+	default:
+		return c.MayExist(ctx, gk)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,6 +44,9 @@ type kindTable struct {
 	known  map[schema.GroupKind]Kind
 	broken map[string]error              // by groups that the server could not describe
 	failed map[schema.GroupVersion]error // the same by version
+
+	defining    sync.Mutex // held while definitions are read
+	definitions definitions
 }
 
 // UnknownKindError reports a kind that the server does not know.

@@ -54,9 +54,13 @@ type Target struct {
 // Snapshot is the result of Read. An object that is in neither part does not exist.
 type Snapshot struct {
 	Objects  map[object.Ref]*unstructured.Unstructured
-	Unserved *object.Set // objects of kinds that the server does not know
-	NoKind   *object.Set // of these, those whose kind the server certainly does not have
-	Broken   error       // joined errors of groups that the server could not describe
+	Unserved *object.Set // objects of kinds that the server does not serve
+	// NoKind are objects of kinds that have no definition, or had none before LearnKind: of these,
+	// no object exists. The others of Unserved may exist.
+	NoKind *object.Set
+	Broken error // joined errors of groups that the server could not describe
+	// Doubts are the reasons why objects of kinds in Unserved, and not in NoKind, may exist.
+	Doubts map[schema.GroupKind]error
 }
 
 // Check returns an error if objects may exist that the snapshot does not have, because their kinds
@@ -74,8 +78,8 @@ func (s *Snapshot) Check() error {
 	slices.Sort(unread)
 	err := fmt.Errorf("whether these objects exist cannot be found out: %s; try again when the API "+
 		"server serves their kinds", strings.Join(unread, ", "))
-	if s.Broken != nil {
-		err = fmt.Errorf("%w\n%w", err, s.Broken)
+	for _, gk := range slices.SortedFunc(maps.Keys(s.Doubts), compareKinds) {
+		err = fmt.Errorf("%w\nthe kind %s: %w", err, gk, s.Doubts[gk])
 	}
 	return err
 }
@@ -111,6 +115,7 @@ func (c *Client) Read(ctx context.Context, targets []Target) (*Snapshot, error) 
 			Objects:  make(map[object.Ref]*unstructured.Unstructured, len(targets)),
 			Unserved: object.NewSet(),
 			NoKind:   object.NewSet(),
+			Doubts:   map[schema.GroupKind]error{},
 		},
 	}
 	batches, err := c.batches(ctx, targets, r.snapshot)
@@ -191,25 +196,36 @@ func (c *Client) batches(
 	for _, target := range targets {
 		kind, err := c.Kind(ctx, target.GroupKind())
 		if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
-			snapshot.Unserved.Insert(target.Ref)
-			if unknown.Cause != nil {
-				snapshot.Broken = errors.Join(snapshot.Broken, unknown)
-			} else {
-				snapshot.NoKind.Insert(target.Ref)
-			}
+			c.addUnknown(ctx, snapshot, target.Ref, unknown)
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
 		if len(kind.Served) == 0 {
-			continue // not served yet: no object can exist
+			snapshot.NoKind.Insert(target.Ref) // unless the server has an earlier definition
+			continue
 		}
 		resource := kind.Resource
 		resource.Version = kind.readable(target.Version)
 		wanted = append(wanted, readItem{resource, target.Ref, target.ManagedFields})
 	}
 	return groupBatches(wanted, MaxNamespaces), nil
+}
+
+// addUnknown adds an object of an unknown kind to a snapshot.
+func (c *Client) addUnknown(
+	ctx context.Context, s *Snapshot, ref object.Ref, unknown *UnknownKindError,
+) {
+	s.Unserved.Insert(ref)
+	gk := ref.GroupKind()
+	if unknown.Cause != nil {
+		s.Broken, s.Doubts[gk] = errors.Join(s.Broken, unknown), unknown.Cause
+	} else if doubt := c.MayExist(ctx, gk); doubt != nil {
+		s.Doubts[gk] = doubt
+	} else {
+		s.NoKind.Insert(ref)
+	}
 }
 
 // batch reads the objects of a batch. It defers objects that a list of several namespaces did not

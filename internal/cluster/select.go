@@ -80,7 +80,7 @@ func (c *Client) Select(ctx context.Context, s Selection) ([]*unstructured.Unstr
 		matcher:   matcher,
 		slots:     make(chan struct{}, selectConcurrency),
 	}
-	for _, missed := range c.undescribed(s.Kinds) {
+	for _, missed := range c.hidden(ctx, s.Kinds) {
 		call.reportUnlisted(missed)
 	}
 	found, err := call.all(ctx, kinds)
@@ -208,15 +208,16 @@ func (s *selector) reachOther(
 	if err := s.client.Rediscover(ctx); err != nil {
 		return nil, err
 	}
+	if cause := s.client.WhyHidden(ctx, k.GroupKind); cause != nil {
+		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Cause: cause})
+		return nil, nil
+	}
 	kind, err := s.client.Kind(ctx, k.GroupKind)
-	unknown := (*UnknownKindError)(nil)
-	switch {
-	case asUnknown(err, &unknown) && unknown.Cause == nil || err == nil && len(kind.Served) == 0:
+	if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) ||
+		err == nil && len(kind.Served) == 0 {
 		return nil, nil
-	case unknown != nil:
-		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Cause: unknown.Cause})
-		return nil, nil
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
 	}
 	k.resource = kind.Resource

@@ -180,6 +180,7 @@ func (e *Engine) read(
 		return in, fmt.Errorf("read the cluster: %w", err)
 	}
 	in.Live, in.Unserved, in.NoKind = live.Objects, live.Unserved, live.NoKind
+	in.Doubts = live.Doubts
 	if req.Settle == nil {
 		return in, nil
 	}
@@ -207,7 +208,7 @@ func (e *Engine) readFresh(
 		return nil, err
 	}
 	unserved := slices.DeleteFunc(slices.Clone(targets), func(target cluster.Target) bool {
-		return !live.Unserved.Has(target.Ref)
+		return !live.Unserved.Has(target.Ref) && !live.NoKind.Has(target.Ref)
 	})
 	if !slices.ContainsFunc(unserved, func(t cluster.Target) bool { return some.Has(t.Ref) }) {
 		return live, nil
@@ -220,7 +221,8 @@ func (e *Engine) readFresh(
 		return nil, err
 	}
 	maps.Copy(live.Objects, again.Objects)
-	live.Unserved, live.NoKind, live.Broken = again.Unserved, again.NoKind, again.Broken
+	live.Unserved, live.NoKind = again.Unserved, again.NoKind
+	live.Broken, live.Doubts = again.Broken, again.Doubts
 	return live, nil
 }
 

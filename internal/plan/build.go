@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -198,12 +197,17 @@ func (b *builder) addRemoved() {
 		if _, ok := b.index[ref]; ok {
 			continue
 		}
-		live := b.in.Live[ref]
-		if live == nil && !b.in.Unserved.Has(ref) {
-			continue
+		live, hidden := b.in.Live[ref], b.in.Unserved.Has(ref)
+		if b.in.NoKind.Has(ref) {
+			if !definitions[ref.GroupKind()] {
+				if hidden {
+					b.forgotten = append(b.forgotten, ref)
+				}
+				continue
+			}
+			hidden = true // by a definition in the cluster that differs from the described one
 		}
-		if b.kindIsGone(ref, definitions) {
-			b.forgotten = append(b.forgotten, ref)
+		if live == nil && !hidden {
 			continue
 		}
 		n := node{Step: Step{Ref: ref, Have: live}}
@@ -229,20 +233,6 @@ func (b *builder) liveDefinitions() map[schema.GroupKind]bool {
 	return defined
 }
 
-// kindIsGone reports whether a recorded object of a kind that is not served does not exist: the
-// server does not have the kind, or the set had a definition of the group that is gone. If a
-// definition of the kind exists, its objects may exist too.
-func (b *builder) kindIsGone(ref object.Ref, definitions map[schema.GroupKind]bool) bool {
-	if !b.in.Unserved.Has(ref) || definitions[ref.GroupKind()] {
-		return false
-	}
-	return b.in.NoKind.Has(ref) || slices.ContainsFunc(b.in.Recorded, func(other object.Ref) bool {
-		_, group, _ := strings.Cut(other.Name, ".") // after the plural, which has no dot
-		return other.GroupKind() == DefinitionKind && b.in.Live[other] == nil &&
-			!b.in.Unserved.Has(other) && group == ref.Group
-	})
-}
-
 // decideAlias decides about an object that is desired under another kind. The record drops the old
 // reference once the new one was applied.
 func (b *builder) decideAlias(n *node, i int) {
@@ -258,10 +248,13 @@ func (b *builder) decideAlias(n *node, i int) {
 // decideRemoved decides what happens to an object that is no longer desired.
 func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 	policy := b.in.Policy
-	if b.in.Unserved.Has(step.Ref) {
+	if step.Have == nil {
 		step.Op, step.ReasonCode = Keep, ReasonUnserved
 		step.Reason = fmt.Sprintf("the cluster does not know the kind %s now; it stays in the record",
 			step.Ref.GroupKind())
+		if doubt := b.in.Doubts[step.Ref.GroupKind()]; doubt != nil {
+			step.Reason += fmt.Sprintf(" (%v)", doubt)
+		}
 		return
 	}
 	if reason := policy.excluded(step.Have, true); reason != "" {

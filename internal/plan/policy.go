@@ -26,7 +26,8 @@ type Input struct {
 	Recorded []object.Ref                              // the record, in its order
 	Live     map[object.Ref]*unstructured.Unstructured // existing objects, desired and recorded
 	Unserved *object.Set                               // recorded, of kinds not served now
-	NoKind   *object.Set                               // of these, those of kinds that do not exist
+	NoKind   *object.Set                               // of kinds without a definition
+	Doubts   map[schema.GroupKind]error                // why objects in Unserved may exist
 	Protect  map[object.Ref]Protection                 // objects that must not be deleted
 	Staying  *object.Set                               // recorded, neither desired nor deleted
 	// Autoscalers are the existing ones in the namespaces of ScaledNamespaces.

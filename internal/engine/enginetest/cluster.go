@@ -49,6 +49,7 @@ type Cluster struct {
 	Slow     map[object.Ref]time.Duration // additional duration of the writes of an object
 	Unserved map[schema.GroupKind]bool    // kinds that are not served
 	NoKind   map[schema.GroupKind]bool    // kinds that the server does not have
+	Hidden   map[schema.GroupKind]error   // kinds that may have objects although they are not served
 	Polls    bool                         // watches are refused: objects are polled
 	Silent   bool                         // watches report nothing
 	Unseen   func() error                 // what watches report instead of changes, polling

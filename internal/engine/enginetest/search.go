@@ -51,6 +51,16 @@ func (c *Cluster) Kind(_ context.Context, gk schema.GroupKind) (cluster.Kind, er
 	return kind, nil
 }
 
+// WhyHidden returns the error of Cluster.Hidden for a kind that is missing in Cluster.Kinds, or
+// that of its group in Cluster.Broken.
+func (c *Cluster) WhyHidden(ctx context.Context, gk schema.GroupKind) error {
+	unknown := (*cluster.UnknownKindError)(nil)
+	if _, err := c.Kind(ctx, gk); !errors.As(err, &unknown) {
+		return nil
+	}
+	return cmp.Or(unknown.Cause, c.Hidden[gk])
+}
+
 // ListableKinds returns the kinds of Cluster.Kinds, sorted, and Cluster.Broken.
 func (c *Cluster) ListableKinds(
 	context.Context,
