@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/crash"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // Kind describes one kind, as the server or a definition to be applied declares it.
@@ -25,6 +26,10 @@ type Kind struct {
 	Namespaced bool
 	Listed     bool // its objects can be listed
 }
+
+// Fits reports whether an object of the kind may have the namespace, or the lack of one, of a
+// reference.
+func (k Kind) Fits(ref object.Ref) bool { return k.Namespaced == (ref.Namespace != "") }
 
 // readable returns the served version to read objects in: the given one, if it is served.
 func (k Kind) readable(version string) string {

@@ -55,8 +55,8 @@ type Target struct {
 type Snapshot struct {
 	Objects  map[object.Ref]*unstructured.Unstructured
 	Unserved *object.Set // objects of kinds that the server does not serve
-	// NoKind are objects of kinds that have no definition, or had none before LearnKind: of these,
-	// no object exists. The others of Unserved may exist.
+	// NoKind are objects of kinds that have no definition, that had none before LearnKind, or that
+	// have another scope than the objects: they do not exist. The others of Unserved may exist.
 	NoKind *object.Set
 	Broken error // joined errors of groups that the server could not describe
 	// Doubts are the reasons why objects of kinds in Unserved, and not in NoKind, may exist.
@@ -201,6 +201,11 @@ func (c *Client) batches(
 		}
 		if err != nil {
 			return nil, err
+		}
+		if !kind.Fits(target.Ref) { // recorded before its definition was created again
+			snapshot.Unserved.Insert(target.Ref)
+			snapshot.NoKind.Insert(target.Ref)
+			continue
 		}
 		if len(kind.Served) == 0 {
 			snapshot.NoKind.Insert(target.Ref) // unless the server has an earlier definition

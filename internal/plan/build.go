@@ -198,16 +198,13 @@ func (b *builder) addRemoved() {
 			continue
 		}
 		live, hidden := b.in.Live[ref], b.in.Unserved.Has(ref)
-		if b.in.NoKind.Has(ref) {
-			if !definitions[ref.GroupKind()] {
-				if hidden {
-					b.forgotten = append(b.forgotten, ref)
-				}
-				continue
-			}
-			hidden = true // by a definition in the cluster that differs from the described one
-		}
-		if live == nil && !hidden {
+		switch none := b.in.NoKind.Has(ref); {
+		case none && hidden:
+			b.forgotten = append(b.forgotten, ref)
+			continue
+		case none && definitions[ref.GroupKind()]:
+			// hidden by a definition in the cluster that differs from the described one
+		case live == nil && !hidden:
 			continue
 		}
 		n := node{Step: Step{Ref: ref, Have: live}}

@@ -39,7 +39,8 @@ func findByName(
 }
 
 // checkMembers returns an error for members whose namespace does not fit their kind, as after a
-// manual edit.
+// manual edit. A kind with a definition may have had the other scope before its definition was
+// deleted and created again; such members do not exist any more, and are no error.
 func checkMembers(ctx context.Context, c Cluster, inv *Inventory, members []object.Ref) error {
 	var errs []error
 	for _, ref := range members {
@@ -50,9 +51,18 @@ func checkMembers(ctx context.Context, c Cluster, inv *Inventory, members []obje
 			continue
 		case err != nil:
 			return err
-		case kind.Namespaced && ref.Namespace == "":
+		case kind.Fits(ref):
+			continue
+		}
+		defined, err := isDefined(ctx, c, kind)
+		switch {
+		case err != nil:
+			return err
+		case defined:
+			continue
+		case ref.Namespace == "":
 			errs = append(errs, fmt.Errorf("it lists %s without a namespace, which its kind has", ref))
-		case !kind.Namespaced && ref.Namespace != "":
+		default:
 			errs = append(
 				errs, fmt.Errorf("it lists %s with a namespace, which its kind does not have", ref),
 			)
@@ -62,4 +72,17 @@ func checkMembers(ctx context.Context, c Cluster, inv *Inventory, members []obje
 		return &unreadableError{ref: inv.Ref, cause: err}
 	}
 	return nil
+}
+
+// isDefined reports whether a kind has a definition.
+func isDefined(ctx context.Context, c Cluster, kind cluster.Kind) (bool, error) {
+	definition := object.Ref{
+		Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition",
+		Name: kind.Resource.GroupResource().String(),
+	}
+	found, err := c.Read(ctx, []cluster.Target{{Ref: definition, Version: "v1"}})
+	if err != nil {
+		return false, err
+	}
+	return found.Objects[definition] != nil, nil
 }
