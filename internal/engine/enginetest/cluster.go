@@ -53,6 +53,7 @@ type Cluster struct {
 	Polls    bool                         // watches are refused: objects are polled
 	Silent   bool                         // watches report nothing
 	Unseen   func() error                 // what watches report instead of changes, polling
+	Collects bool                         // a garbage collector deletes what has no owner any more
 	Dies     int                          // change, counted from 1, that is stored but not answered
 	Wrote    []string                     // stored changes: method and object
 	Asked    [][]object.Ref               // arguments of each Read
@@ -272,10 +273,31 @@ func (c *Cluster) store(obj *unstructured.Unstructured, changed bool) *unstructu
 	return obj
 }
 
+// remove takes an object out and, if the cluster has a garbage collector, those that only it owned.
 func (c *Cluster) remove(ref object.Ref) {
+	removed := c.objects[ref]
 	c.version++
 	delete(c.objects, ref)
 	c.tell(cluster.ObjectEvent{Ref: ref, Version: strconv.Itoa(c.version)})
+	if removed == nil || !c.Collects {
+		return
+	}
+	uids := map[types.UID]bool{}
+	for _, obj := range c.objects {
+		uids[obj.GetUID()] = true
+	}
+	for owned, obj := range c.objects {
+		collected := false
+		for _, o := range obj.GetOwnerReferences() {
+			collected = collected || o.UID == removed.GetUID()
+		}
+		for _, o := range obj.GetOwnerReferences() {
+			collected = collected && !uids[o.UID]
+		}
+		if collected && c.objects[owned] != nil {
+			c.remove(owned)
+		}
+	}
 }
 
 func resourceOf(ref object.Ref) schema.GroupResource {

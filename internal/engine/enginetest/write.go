@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -89,6 +90,9 @@ func (c *Cluster) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
 	case d.DryRun:
 		return false, nil
 	}
+	if d.Propagation == metav1.DeletePropagationOrphan {
+		c.orphan(obj.GetUID())
+	}
 	wait, held := c.Lingers[d.Ref], len(obj.GetFinalizers()) > 0
 	if held {
 		marked, now := obj.DeepCopy(), metav1.Now()
@@ -102,6 +106,20 @@ func (c *Cluster) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
 		c.remove(d.Ref)
 	}
 	return false, c.count("delete", d.Ref)
+}
+
+// orphan removes the owner references to an object from all others.
+func (c *Cluster) orphan(uid types.UID) {
+	for _, obj := range c.objects {
+		refs := slices.DeleteFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
+			return o.UID == uid
+		})
+		if len(refs) < len(obj.GetOwnerReferences()) {
+			left := obj.DeepCopy()
+			left.SetOwnerReferences(refs)
+			c.store(left, false)
+		}
+	}
 }
 
 // permit returns an error unless the guard of a write permits it.
