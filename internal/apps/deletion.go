@@ -135,8 +135,9 @@ func (d *Deletion) calculate(ctx context.Context) error {
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app,
 		deletes: true, nameOwners: d.nameOwners(ctx),
 	}
+	d.run.others = excluding(d.objects, matching)
 	if d.req.Run.GuardDeletes {
-		d.run.staying = excluding(d.objects, matching)
+		d.run.staying = d.run.others
 	}
 	if err := d.run.calculate(some, nil); err != nil {
 		return err
@@ -149,6 +150,9 @@ func (d *Deletion) calculate(ctx context.Context) error {
 func (d *Deletion) checkWrites(ctx context.Context) error {
 	if !d.partial && d.unlistable.keepsRecord() {
 		return d.unlistable.refuseDelete(d.app)
+	}
+	if err := d.run.checkLosses(); err != nil {
+		return err
 	}
 	return d.run.checkOtherRecords(ctx)
 }

@@ -179,6 +179,7 @@ func (d *Deployment) calculate(ctx context.Context) error {
 		return err
 	}
 	some, others := d.selectLive(existing, matching)
+	d.run.others = others
 	if d.req.Run.GuardDeletes {
 		d.run.staying = append(unwrap(d.inputs), others...)
 	}
@@ -220,6 +221,9 @@ func (d *Deployment) selectLive(
 
 // checkWrites makes the checks before the first write that a preview of the changes does not need.
 func (d *Deployment) checkWrites(ctx context.Context) error {
+	if err := d.run.checkLosses(); err != nil {
+		return err
+	}
 	if err := d.run.checkOtherRecords(ctx); err != nil {
 		return err
 	}

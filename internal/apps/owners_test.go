@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -108,7 +107,7 @@ func TestOwnerIsNotRecreated(t *testing.T) {
 			checkError(t, err, "demo/configmap/b")
 		}
 		check(t, "objects", w.objects(), "configmap/a configmap/b configmap/web")
-		value := w.cluster.Object(object.Ref{Kind: "ConfigMap", Namespace: "demo", Name: "a"}).Object["data"]
-		check(t, "value", value.(map[string]any)["value"].(string), "1")
+		data := w.cluster.Object(configMapRef("a")).Object["data"].(map[string]any)
+		check(t, "value", data["value"].(string), "1")
 	}
 }

@@ -150,6 +150,9 @@ type Run struct {
 	sources   map[*unstructured.Unstructured]string // of the inputs: file and document
 	described *object.Set                           // all inputs, those that a filter excludes too
 	staying   []liveObject                          // with GuardDeletes: they are not deleted
+	others    []liveObject                          // live objects that a filter leaves out
+	unplanned []liveObject                          // live objects that stay and have no change
+	owners    map[*change.Change]liveObject         // deletions, and what would be lost with each
 }
 
 // Changes returns the changes in the order in which they are printed.
@@ -230,6 +233,7 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 			c.HeldFor = r.staying[i]
 		}
 	}
+	r.findLosses(existing)
 	for _, c := range r.changes {
 		if c.New != nil || r.adopted[c.Existing] {
 			c.Foreign = r.foreign[c.Existing]

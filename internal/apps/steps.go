@@ -39,6 +39,8 @@ func (r *Run) buildPlan() error {
 		}
 		switch held := r.changes[i].HeldFor; {
 		case held == nil || step.ReasonCode == plan.ReasonForeign:
+		case r.owners[r.changes[i]] == held:
+			step.KeepOwnerOf(object.RefOf(held))
 		case slices.Contains(r.staying, held):
 			step.KeepFor(object.RefOf(held))
 		default:
@@ -70,6 +72,7 @@ func (r *Run) buildPlan() error {
 	r.plan.Conflicts = r.options.Conflicts
 	r.plan.Destroys, r.plan.Bookkeeping = r.deletes, resource.Bookkeeping[:]
 	r.plan.RecreateDeleted, r.plan.Held = r.options.RecreateDeleted, r.options.Held
+	r.plan.Unplanned = r.unplanned
 	if r.options.Unchanged {
 		r.plan.Recorded = r.recorded()
 	}

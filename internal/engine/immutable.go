@@ -123,8 +123,10 @@ func recreate(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because *ImmutableError, o *Options,
 ) *result {
 	switch {
-	case step.Replace != plan.ReplaceImmutable, heldBack(p, step, because) != nil:
+	case step.Replace != plan.ReplaceImmutable, p.Holds(step) && heldBack(p, step, because) != nil:
 		return &result{op: step.Op, outcome: event.Failed, err: because}
+	case heldBack(p, step, because) != nil:
+		return heldBack(p, step, because)
 	case o.DryRun != DryRunNone:
 		return &result{
 			op: step.Op, outcome: event.Succeeded, recreates: true, would: p.Planned(step),

@@ -31,13 +31,21 @@ func replaces(step *plan.Step, in plan.Replacement) bool {
 }
 
 // heldBack returns the result of a step whose object would be deleted and recreated, if the plan
-// does not delete objects of its kind; else nil. An object that is being deleted is lost already.
+// does not delete objects of its kind, or if objects that stay would be deleted with it; else nil.
+// An object that is being deleted is lost already.
 func heldBack(p *plan.Plan, step *plan.Step, because error) *result {
-	if !p.Holds(step) || step.Have.GetDeletionTimestamp() != nil {
+	if step.Have.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	err := &plan.HeldError{Kind: step.Ref.GroupKind(), Err: because}
-	return &result{op: step.Op, outcome: event.Failed, err: err}
+	if p.Holds(step) {
+		err := &plan.HeldError{Kind: step.Ref.GroupKind(), Err: because}
+		return &result{op: step.Op, outcome: event.Failed, err: err}
+	}
+	if dependent, ok := p.Dependent(step); ok {
+		err := &plan.OwnerError{Dependent: dependent, Err: because}
+		return &result{op: step.Op, outcome: event.Failed, err: err}
+	}
+	return nil
 }
 
 // wouldRecreate returns the result, in a dry run, of a step whose object is deleted and recreated.

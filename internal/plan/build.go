@@ -31,6 +31,7 @@ func Build(in Input) (*Plan, error) {
 	b.addDesired()
 	b.addRemoved()
 	b.connect()
+	b.keepOwners()
 	b.markSensitive()
 	b.rejectCycles()
 	b.breakCycles()

@@ -3,12 +3,14 @@ package plan
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
 
 // Leaving returns a function that reports whether a live object is being deleted, itself or with
-// its namespace or the definition of its kind, as far as these are among the live objects.
+// its namespace, the definition of its kind or its owners, as far as these are among the live
+// objects.
 func Leaving(live map[object.Ref]*unstructured.Unstructured) func(object.Ref) bool {
 	namespaces, kinds := map[string]bool{}, map[schema.GroupKind]bool{}
 	for ref, obj := range live {
@@ -24,11 +26,35 @@ func Leaving(live map[object.Ref]*unstructured.Unstructured) func(object.Ref) bo
 			}
 		}
 	}
-	return func(ref object.Ref) bool {
+	leaves := func(ref object.Ref) bool {
 		obj := live[ref]
 		return obj != nil && (obj.GetDeletionTimestamp() != nil || kinds[ref.GroupKind()] ||
 			ref.Namespace != "" && namespaces[ref.Namespace])
 	}
+	collected := collected(live, leaves)
+	return func(ref object.Ref) bool { return leaves(ref) || collected[ref] }
+}
+
+// collected returns the live objects that the garbage collector will delete after all of their
+// owners, which are leaving or collected themselves.
+func collected(
+	live map[object.Ref]*unstructured.Unstructured, leaves func(object.Ref) bool,
+) map[object.Ref]bool {
+	going, owned := map[types.UID]int{}, map[object.Ref]bool{}
+	for ref, obj := range live {
+		if obj != nil && leaves(ref) && !orphans(obj) {
+			going[obj.GetUID()] = -1
+		}
+	}
+	for more := len(going) > 0; more; {
+		more = false
+		for ref, obj := range live {
+			if !owned[ref] && allGoing(ownersOf(obj), going) {
+				owned[ref], going[obj.GetUID()], more = true, -1, true
+			}
+		}
+	}
+	return owned
 }
 
 // SetLeaving makes the step wait until its live object is gone, and create it then.

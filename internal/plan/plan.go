@@ -101,6 +101,7 @@ const (
 	ReasonContains       ReasonCode = "housing"  // the orphaned ReasonRef cannot exist without it
 	ReasonSameObject     ReasonCode = "same"     // ReasonRef is the same object under another kind
 	ReasonProtected      ReasonCode = "guarded"  // the dialect forbids the deletion
+	ReasonOwner          ReasonCode = "owner"    // ReasonRef, which stays, would be deleted with it
 	ReasonHeld           ReasonCode = "held"     // its kind may not be deleted; see Policy.Held
 	ReasonNotPruned      ReasonCode = "unpruned" // the policy forbids to prune
 	ReasonExcluded       ReasonCode = "excluded" // the policy leaves it out of the run
@@ -243,6 +244,9 @@ type Plan struct {
 
 	// Held are the kinds of which no object is deleted to be recreated.
 	Held []schema.GroupKind `json:"held,omitempty"`
+
+	// Unplanned are live objects of the set that stay and have no step.
+	Unplanned []*unstructured.Unstructured `json:"-"`
 
 	// EncodeStringData is that of Policy.
 	EncodeStringData bool `json:"encodeStringData,omitempty"`
