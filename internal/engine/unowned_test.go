@@ -99,3 +99,64 @@ func TestMarkedIsMember(t *testing.T) {
 		w.expectRecord(t, "configmap/a Apply Failed Failed")
 	}
 }
+
+// The process dies at each change in turn of a run that adopts an object. What it has not adopted is
+// no member, although the record has it: a run without it, or a destroy, leaves it as it is, also if
+// another run has failed to adopt it in between. What it has adopted is pruned.
+func TestUnadoptedAfterDeath(t *testing.T) {
+	for _, serverSide := range []bool{false, true} {
+		for _, degree := range []plan.Adoption{plan.AdoptUnowned, plan.AdoptAll} {
+			for _, then := range []string{"apply", "destroy", "fail and apply"} {
+				eachMoment(t, 2, func(t *testing.T, moment int) bool {
+					p := policy()
+					p.ServerSide, p.Manager, p.Owner.Adoption = serverSide, "me", degree
+					w := newWorld(&enginetest.Cluster{Dies: moment})
+					theirs := thing("ConfigMap/a", "theirs=yes")
+					w.Put(theirs)
+					both := want(thing("ConfigMap/a"), thing("Service/b"))
+					_, err := w.apply(t.Context(), p, engine.Options{}, both...)
+					died := errors.Is(err, enginetest.ErrDead)
+					w.Revive()
+					w.expectUnadopted(t, p, both, then)
+					return died
+				})
+			}
+		}
+	}
+}
+
+// expectUnadopted carries out what the test of an adoption does after the death of the first run.
+func (w *world) expectUnadopted(t *testing.T, p plan.Policy, both []plan.Desired, then string) {
+	t.Helper()
+	adopted := w.Object(ref("ConfigMap/a")).GetAnnotations()["owner"] == "me"
+	if then == "fail and apply" && !adopted {
+		w.Fails = map[object.Ref]error{ref("ConfigMap/a"): fieldConflict}
+		if _, err := w.apply(t.Context(), p, engine.Options{}, both...); err != nil {
+			t.Fatal(err)
+		}
+		w.Fails = nil
+	}
+	before := w.Object(ref("ConfigMap/a")).GetResourceVersion()
+	desired := both[1:]
+	if then == "destroy" {
+		desired = nil
+	}
+	if _, err := w.apply(t.Context(), p, engine.Options{}, desired...); err != nil {
+		t.Fatal(err)
+	}
+	after := w.Object(ref("ConfigMap/a"))
+	switch {
+	case adopted && after != nil:
+		t.Errorf("what was adopted is still there: %v", after)
+	case !adopted && (after == nil || after.GetResourceVersion() != before):
+		t.Errorf("what was not adopted is %v", after)
+	}
+	for _, member := range w.store.State.Refs() {
+		if member == ref("ConfigMap/a") {
+			t.Error("what was not adopted is a member")
+		}
+	}
+	if then == "destroy" && !w.store.Deleted {
+		t.Error("the record was not deleted")
+	}
+}
