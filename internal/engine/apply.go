@@ -104,13 +104,13 @@ func (r *run) saveOutcome(ctx context.Context, result record.Result) error {
 	var untouched []object.Ref
 	var doubtful []plan.Step
 	order := object.NewSet(p.Recorded...)
-	recorded := object.NewSet(p.Recorded...)
+	recorded, unadopted := object.NewSet(p.Recorded...), object.NewSet(p.Unadopted...)
 	for i, step := range p.Steps {
 		if !step.Op.IsObject() {
 			continue
 		}
 		order.Insert(step.Ref)
-		known := recorded.Has(step.Ref) || isMarked(p.Owner, step)
+		known := recorded.Has(step.Ref) && !unadopted.Has(step.Ref) || isMarked(p.Owner, step)
 		if member, ok := memberAfter(step, &tracks[i], known); ok {
 			members[step.Ref] = member
 			if !known && step.Op.Applies() && tracks[i].acted != event.Succeeded {

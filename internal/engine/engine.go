@@ -139,6 +139,7 @@ func (e *Engine) makePlan(ctx context.Context, req Request) (*plan.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
+	in.Unwritten = object.NewSet(state.Unwritten...)
 	if in.Autoscalers, err = Autoscalers(ctx, e.Cluster, in.ScaledNamespaces()); err != nil {
 		return nil, err
 	}

@@ -43,6 +43,7 @@ func Build(in Input) (*Plan, error) {
 		Steps:              b.orderedSteps(),
 		Recorded:           in.Recorded,
 		Forgotten:          b.forgotten,
+		Unadopted:          b.unadopted(),
 		ServerSide:         in.Policy.ServerSide,
 		Manager:            in.Policy.Manager,
 		Force:              in.Policy.Force,
@@ -215,9 +216,35 @@ func (b *builder) addRemoved() {
 			n.Op, n.Want, n.ReasonCode = Unchanged, live, ReasonFormer
 		} else {
 			b.decideRemoved(&n.Step, used)
+			b.leaveUnadopted(&n.Step)
 		}
 		b.add(n)
 	}
+}
+
+// leaveUnadopted leaves an object in the cluster that would be deleted, although a run that was
+// interrupted has not adopted it.
+func (b *builder) leaveUnadopted(step *Step) {
+	owner := b.in.Policy.Owner
+	if step.Op != Delete || !b.in.Unwritten.Has(step.Ref) || owner.Owns(step.Have) {
+		return
+	}
+	step.Op, step.Wait, step.ReasonCode = Orphan, false, ReasonUnadopted
+	step.Reason = fmt.Sprintf("it was never adopted: a run that was to do so was interrupted, and it "+
+		"has no annotation %s of this inventory", owner.Annotation)
+}
+
+// unadopted returns the recorded objects of which neither the record nor a mark says that the set
+// has written them.
+func (b *builder) unadopted() []object.Ref {
+	var refs []object.Ref
+	for _, ref := range b.in.Recorded {
+		live := b.in.Live[ref]
+		if b.in.Unwritten.Has(ref) && (live == nil || !b.in.Policy.Owner.Owns(live)) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
 }
 
 // liveDefinitions returns the kinds that existing definitions of the set define.

@@ -90,26 +90,27 @@ type ReasonCode string
 
 // The reasons. Some of them name another object, Step.ReasonRef.
 const (
-	ReasonForeign        ReasonCode = "foreign"  // it belongs to another set
-	ReasonUnowned        ReasonCode = "unowned"  // it exists and belongs to no set
-	ReasonAdopted        ReasonCode = "adopted"  // it is taken over from another set
-	ReasonCreateOnly     ReasonCode = "frozen"   // an annotation of the desired object forbids updates
-	ReasonRetained       ReasonCode = "retained" // an annotation forbids the deletion
-	ReasonNamespaceInUse ReasonCode = "in use"   // the namespace holds desired objects or the record
-	ReasonUnserved       ReasonCode = "unserved" // its kind is not served now
-	ReasonDependency     ReasonCode = "needed"   // ReasonRef, which stays, depends on it
-	ReasonContains       ReasonCode = "housing"  // the orphaned ReasonRef cannot exist without it
-	ReasonSameObject     ReasonCode = "same"     // ReasonRef is the same object under another kind
-	ReasonProtected      ReasonCode = "guarded"  // the dialect forbids the deletion
-	ReasonOwner          ReasonCode = "owner"    // ReasonRef, which stays, would be deleted with it
-	ReasonHeld           ReasonCode = "held"     // its kind may not be deleted; see Policy.Held
-	ReasonNotPruned      ReasonCode = "unpruned" // the policy forbids to prune
-	ReasonExcluded       ReasonCode = "excluded" // the policy leaves it out of the run
-	ReasonStillThere     ReasonCode = "awaited"  // custom resources exist that may need it
-	ReasonCycle          ReasonCode = "circular" // its dependency on ReasonRef closes a cycle
-	ReasonFormer         ReasonCode = "former"   // it stays as a former version of another object
-	ReasonAutoscaled     ReasonCode = "scaled"   // ReasonRef sets its replicas
-	ReasonLeaving        ReasonCode = "leaving"  // it is created once Step.Leaving is gone
+	ReasonForeign        ReasonCode = "foreign"   // it belongs to another set
+	ReasonUnadopted      ReasonCode = "unadopted" // it is recorded, and was never adopted
+	ReasonUnowned        ReasonCode = "unowned"   // it exists and belongs to no set
+	ReasonAdopted        ReasonCode = "adopted"   // it is taken over from another set
+	ReasonCreateOnly     ReasonCode = "frozen"    // an annotation of the desired object forbids updates
+	ReasonRetained       ReasonCode = "retained"  // an annotation forbids the deletion
+	ReasonNamespaceInUse ReasonCode = "in use"    // the namespace holds desired objects or the record
+	ReasonUnserved       ReasonCode = "unserved"  // its kind is not served now
+	ReasonDependency     ReasonCode = "needed"    // ReasonRef, which stays, depends on it
+	ReasonContains       ReasonCode = "housing"   // the orphaned ReasonRef cannot exist without it
+	ReasonSameObject     ReasonCode = "same"      // ReasonRef is the same object under another kind
+	ReasonProtected      ReasonCode = "guarded"   // the dialect forbids the deletion
+	ReasonOwner          ReasonCode = "owner"     // ReasonRef, which stays, would be deleted with it
+	ReasonHeld           ReasonCode = "held"      // its kind may not be deleted; see Policy.Held
+	ReasonNotPruned      ReasonCode = "unpruned"  // the policy forbids to prune
+	ReasonExcluded       ReasonCode = "excluded"  // the policy leaves it out of the run
+	ReasonStillThere     ReasonCode = "awaited"   // custom resources exist that may need it
+	ReasonCycle          ReasonCode = "circular"  // its dependency on ReasonRef closes a cycle
+	ReasonFormer         ReasonCode = "former"    // it stays as a former version of another object
+	ReasonAutoscaled     ReasonCode = "scaled"    // ReasonRef sets its replicas
+	ReasonLeaving        ReasonCode = "leaving"   // it is created once Step.Leaving is gone
 )
 
 // Step is an operation on one object. Zero Needs, After and Rank let it start at once.
@@ -206,6 +207,10 @@ type Plan struct {
 	// Forgotten are recorded objects that do not exist because their kind does not. They have no
 	// step and leave the record.
 	Forgotten []object.Ref `json:"forgotten,omitempty"`
+
+	// Unadopted are recorded objects that the set may not have written, and that do not exist or lack
+	// its mark. They are no members unless the run writes them.
+	Unadopted []object.Ref `json:"unadopted,omitempty"`
 
 	ServerSide  bool   `json:"serverSide,omitempty"`  // write by server-side apply
 	Manager     string `json:"manager,omitempty"`     // field manager of every write

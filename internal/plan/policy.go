@@ -30,6 +30,9 @@ type Input struct {
 	Doubts   map[schema.GroupKind]error                // why objects in Unserved may exist
 	Protect  map[object.Ref]Protection                 // objects that must not be deleted
 	Staying  *object.Set                               // recorded, neither desired nor deleted
+
+	// Unwritten are recorded objects of which it is not known that the set has written them.
+	Unwritten *object.Set
 	// Autoscalers are the existing ones in the namespaces of ScaledNamespaces.
 	Autoscalers []*unstructured.Unstructured
 	Policy      Policy

@@ -27,7 +27,13 @@ func (s *Store) Load(context.Context) (*record.State, error) {
 	if s.Cluster.dead {
 		return nil, ErrDead
 	}
-	return &record.State{Members: slices.Clone(s.State.Members)}, nil
+	state := &record.State{Members: slices.Clone(s.State.Members)}
+	for _, m := range state.Members {
+		if m.Actuation == "" || m.Actuation == record.Pending {
+			state.Unwritten = append(state.Unwritten, m.Ref)
+		}
+	}
+	return state, nil
 }
 
 // Save replaces the state.
@@ -41,7 +47,16 @@ func (s *Store) Save(_ context.Context, state *record.State) error {
 		return s.Fails
 	}
 	s.Saved = append(s.Saved, *state)
+	known := map[object.Ref]record.Member{}
+	for _, m := range s.State.Members {
+		known[m.Ref] = m
+	}
 	s.State = record.State{Members: slices.Clone(state.Members)}
+	for i, m := range s.State.Members {
+		if stored, ok := known[m.Ref]; ok && m == (record.Member{Ref: m.Ref}) {
+			s.State.Members[i] = stored
+		}
+	}
 	return s.Cluster.countRecord("save")
 }
 

@@ -85,6 +85,9 @@ func (configMapFormat) decode(stored *unstructured.Unstructured) (*record.State,
 	return state, errors.Join(errs...)
 }
 
+// unwritten is false of members without a condition, as older tools store them.
+func (configMapFormat) unwritten(m record.Member) bool { return m.Actuation == record.Pending }
+
 func dataOf(stored *unstructured.Unstructured) (map[string]string, error) {
 	data, _, err := unstructured.NestedStringMap(stored.Object, "data")
 	return data, err
@@ -93,8 +96,8 @@ func dataOf(stored *unstructured.Unstructured) (map[string]string, error) {
 // conditionBytes is the size of the longest value of a member.
 const conditionBytes = 75
 
-// setMembers writes all of data. Without statuses the members that stay keep their conditions, and
-// reserve is the space that must be left for the condition of each member.
+// setMembers writes all of data. Without statuses the members that stay keep their conditions. If a
+// space must be left for the condition of each member, reserve, then new members are pending.
 func (configMapFormat) setMembers(
 	obj *unstructured.Unstructured, _, want *record.State, statuses bool, reserve int,
 ) (bool, error) {
@@ -108,8 +111,12 @@ func (configMapFormat) setMembers(
 		if err != nil {
 			return false, fmt.Errorf("%w; run migrate, a ResourceGroup can hold it", err)
 		}
-		data[key] = before[key]
-		if statuses {
+		value, known := before[key]
+		if !known && reserve > 0 {
+			member.Strategy, member.Actuation = record.Apply, record.Pending
+			member.Reconcile = record.Pending
+		}
+		if data[key] = value; statuses || !known && reserve > 0 {
 			if data[key], err = valueOf(member); err != nil {
 				return false, err
 			}

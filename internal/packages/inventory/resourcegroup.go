@@ -66,6 +66,12 @@ func (resourceGroupFormat) decode(group *unstructured.Unstructured) (*record.Sta
 	return state, nil
 }
 
+// unwritten is true of members without a condition: a run stores members before it writes them, and
+// their conditions when it ends.
+func (resourceGroupFormat) unwritten(m record.Member) bool {
+	return m.Actuation == "" || m.Actuation == record.Pending
+}
+
 // listAt returns a list of the object, or nil.
 func listAt(group *unstructured.Unstructured, path ...string) []any {
 	value, _, _ := unstructured.NestedFieldNoCopy(group.Object, path...)

@@ -41,6 +41,8 @@ type format interface {
 	// find returns the object of the inventory, or nil. One with another ID is an error.
 	find(ctx context.Context, c Cluster, inv *Inventory) (*unstructured.Unstructured, error)
 	decode(stored *unstructured.Unstructured) (*record.State, error)
+	// unwritten reports whether no run has stored how the write of a member ended.
+	unwritten(record.Member) bool
 	// setMembers and setStatuses write the wanted state into an object and report whether that
 	// changed it. Statuses are sent to the status subresource; a format without one writes them
 	// in setMembers.
@@ -101,6 +103,11 @@ func (s *Store) Load(ctx context.Context) (*record.State, error) {
 	}
 	s.loaded, s.added, s.others = object.NewSet(state.Refs()...), object.NewSet(), object.NewSet()
 	s.uid, s.contended = s.main.uid(), false
+	for _, m := range state.Members {
+		if s.format.unwritten(m) {
+			state.Unwritten = append(state.Unwritten, m.Ref)
+		}
+	}
 	return state, nil
 }
 

@@ -384,3 +384,40 @@ func TestConfigMapOfAnotherIsRefused(t *testing.T) {
 		t.Errorf("error = %v", err)
 	}
 }
+
+// What a run is about to write is unwritten until the run has ended, in both formats. Members that
+// were written before, and those of older tools, which store no conditions, are not.
+func TestUnwritten(t *testing.T) {
+	for _, inv := range []*Inventory{anInventory(), aMapInventory(IDKey)} {
+		c := &enginetest.Cluster{}
+		expect := func(want ...string) {
+			t.Helper()
+			state, err := NewStore(c, inv, true).Load(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, ref := range state.Unwritten {
+				names = append(names, ref.Name)
+			}
+			if !slices.Equal(names, want) {
+				t.Errorf("%s: unwritten %v, want %v", inv.Ref, names, want)
+			}
+		}
+		save(t, NewStore(c, inv, true), aState("a"))
+		expect()
+		intent := aState("a", "b")
+		for i, m := range intent.Members {
+			intent.Members[i] = record.Member{Ref: m.Ref}
+		}
+		save(t, NewStore(c, inv, true), intent)
+		expect("b")
+		save(t, NewStore(c, inv, true), aState("a", "b"))
+		expect()
+	}
+	c, inv := &enginetest.Cluster{}, aMapInventory(IDKey)
+	save(t, NewStore(c, inv, false), aState("old"))
+	if state, err := NewStore(c, inv, true).Load(t.Context()); err != nil || state.Unwritten != nil {
+		t.Errorf("unwritten %v, %v", state.Unwritten, err)
+	}
+}
