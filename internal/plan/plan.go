@@ -94,7 +94,7 @@ const (
 	ReasonUnadopted      ReasonCode = "unadopted" // it is recorded, and was never adopted
 	ReasonUnowned        ReasonCode = "unowned"   // it exists and belongs to no set
 	ReasonAdopted        ReasonCode = "adopted"   // it is taken over from another set
-	ReasonCreateOnly     ReasonCode = "frozen"    // an annotation of the desired object forbids updates
+	ReasonCreateOnly     ReasonCode = "frozen"    // an annotation of the object forbids updates
 	ReasonRetained       ReasonCode = "retained"  // an annotation forbids the deletion
 	ReasonNamespaceInUse ReasonCode = "in use"    // the namespace holds desired objects or the record
 	ReasonUnserved       ReasonCode = "unserved"  // its kind is not served now

@@ -60,8 +60,8 @@ type State struct {
 	// them, or was about to delete them. If the run was interrupted, Save leaves out those that others
 	// have removed from the record since Load.
 	Untouched []object.Ref
-	// Unwritten lists, after Load, members of which no run has recorded how their write ended. One that
-	// exists without the mark of the set may have been about to be adopted, and is not its object.
+	// Unwritten lists, after Load, members of which no run has recorded how their write ended. One
+	// that exists without the mark of the set was perhaps to be adopted, and is no object of it.
 	Unwritten []object.Ref
 	// Touch lets Save write the record even if nothing differs, so that others notice the run.
 	Touch bool
