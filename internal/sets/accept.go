@@ -74,7 +74,7 @@ func (b *Baseline) Accept(ctx context.Context, r Request, found *Drift) (*Accept
 		a.sources[object.RefOf(d.Object)] = d.Source
 	}
 	for _, ref := range found.Unserved {
-		a.leave(ref, "", errors.New("it was not compared: the cluster does not have its kind"))
+		a.leave(ref, "", errors.New("it was not compared: the cluster does not serve its kind"))
 	}
 	for i := range found.Objects {
 		if o := &found.Objects[i]; o.Counts() {

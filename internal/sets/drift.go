@@ -197,8 +197,10 @@ type Drift struct {
 	Objects []drift.Object // in the order of object.Compare
 	// Compared are the objects that were compared, in the order of object.Compare.
 	Compared []object.Ref
-	// Unserved are objects that could not be compared because their kinds are not served.
-	Unserved []object.Ref
+	// Unserved are objects that could not be compared because their kinds are not served, although
+	// they may exist. Incomplete says why; it is nil if there are none.
+	Unserved   []object.Ref
+	Incomplete error
 
 	wanted  map[object.Ref]wantedObject // by the names of the live objects
 	live    map[object.Ref]*unstructured.Unstructured
@@ -222,12 +224,14 @@ func (b *Baseline) Find(ctx context.Context, o drift.Options) (*Drift, error) {
 	if o, err = b.options(ctx, o); err != nil {
 		return nil, err
 	}
-	found := &Drift{wanted: map[object.Ref]wantedObject{}, live: live.Objects, options: o}
+	found := &Drift{
+		wanted: map[object.Ref]wantedObject{}, live: live.Objects, options: o, Incomplete: live.Check(),
+	}
 	known := object.NewSet()
 	for _, d := range wanted {
 		known.Insert(d.live)
 		found.wanted[d.live] = d
-		if live.Unserved.Has(d.live) {
+		if live.Unserved.Has(d.live) && !live.NoKind.Has(d.live) {
 			found.Unserved = append(found.Unserved, d.live)
 			continue
 		}

@@ -121,12 +121,12 @@ func (f *DriftFlags) Find(
 	return r, f.Unrecorded(r.find(ctx))
 }
 
-// Exit returns the error for the exit code of a result.
+// Exit returns the error for the exit code of a result. Nothing drifted only if all was compared.
 func (r *DriftResult) Exit() error {
 	if len(r.Drifted()) > 0 {
 		return &cli.ExitCodeError{Code: ExitDrift}
 	}
-	return nil
+	return r.Drift.Incomplete
 }
 
 // Output returns the output format, and whether the user has given one.
@@ -247,7 +247,7 @@ func (r *DriftResult) SetDrift(ctx context.Context, found *sets.Drift) error {
 // WarnOfUnserved warns of objects that were not compared.
 func WarnOfUnserved(env *cli.Env, found *sets.Drift) {
 	for _, ref := range found.Unserved {
-		env.Notice(fmt.Sprintf("Warning: %s was not compared: the cluster does not have its kind", ref))
+		env.Notice(fmt.Sprintf("Warning: %s was not compared: the cluster does not serve its kind", ref))
 	}
 }
 

@@ -149,6 +149,9 @@ func (r *DriftResult) counts() counts {
 func (r *DriftResult) summary() string {
 	c := r.counts()
 	text := "drift: none"
+	if r.Drift.Incomplete != nil {
+		text += " in what could be compared"
+	}
 	if c.objects > 0 {
 		text = "drift: " + numberOf(c.objects, "object")
 		if c.fields > 0 {
