@@ -91,7 +91,11 @@ func (c *Client) Forget(ctx context.Context, name Name) error {
 	var unlisted []error
 	found, err := c.objects(ctx, target, SearchOptions{RecordedKinds: true}, false,
 		func(k cluster.UnlistedKind) {
-			unlisted = append(unlisted, fmt.Errorf("objects of the kind %s cannot be listed", k))
+			err := fmt.Errorf("objects of the kind %s cannot be listed", k.GroupKind)
+			if k.Cause != nil {
+				err = fmt.Errorf("%w: %w", err, k.Cause)
+			}
+			unlisted = append(unlisted, err)
 		})
 	if err = errors.Join(append(unlisted, err)...); err != nil {
 		return err
