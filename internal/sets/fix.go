@@ -79,6 +79,49 @@ func (f *Fix) Drift() *Drift { return f.drift }
 // Left returns the objects that drifted and that the plan does not change, in order.
 func (f *Fix) Left() []LeftDrift { return f.left }
 
+// Remaining compares again after the fix was run, and returns the objects that drift still, in
+// order: those of Left, and those whose fields the server has not as they were written.
+func (f *Fix) Remaining(ctx context.Context) ([]LeftDrift, error) {
+	found, err := f.baseline.Find(ctx, f.options.Options)
+	if err != nil {
+		return nil, fmt.Errorf("compare again after the fix: %w", err)
+	}
+	known := map[object.Ref]string{}
+	for _, left := range f.left {
+		known[left.Ref] = left.Reason
+	}
+	return remaining(found, known), nil
+}
+
+// remaining returns the objects that drifted, with the reasons that are known.
+func remaining(found *Drift, known map[object.Ref]string) (all []LeftDrift) {
+	for i := range found.Objects {
+		o := &found.Objects[i]
+		if !o.Counts() {
+			continue
+		}
+		reason := known[o.Ref]
+		switch {
+		case reason != "":
+		case o.Deleting:
+			reason = "it is being deleted"
+		case o.Kind == drift.Deleted:
+			reason = "it does not exist"
+		case o.Kind == drift.Added:
+			reason = "it exists still"
+		default:
+			var paths []string
+			for _, field := range o.Drifted() {
+				paths = append(paths, field.Path)
+			}
+			reason = strings.Join(paths, ", ") +
+				"; the server, a webhook or another manager sets it otherwise"
+		}
+		all = append(all, LeftDrift{o.Ref, reason})
+	}
+	return all
+}
+
 // MakePlan compares the set with the baseline, and makes the plan.
 func (f *Fix) MakePlan(ctx context.Context) error {
 	if err := f.Operation.MakePlan(ctx); err != nil {

@@ -1,6 +1,7 @@
 package sets
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,5 +129,30 @@ func TestRebaseRulesAreNoDrift(t *testing.T) {
 		drift.Options{})
 	if err != nil || found == nil || len(found.Fields) != 1 || found.Fields[0].Path != "data.a" {
 		t.Errorf("found %+v, %v", found, err)
+	}
+}
+
+func TestRemainingDriftHasReasons(t *testing.T) {
+	ref := func(name string) object.Ref {
+		return object.Ref{Kind: "ConfigMap", Namespace: "shop", Name: name}
+	}
+	found := &Drift{Objects: []drift.Object{
+		{Ref: ref("changed"), Kind: drift.Changed, Fields: []drift.Field{
+			{Path: "data.a"}, {Path: "data.b"}, {Path: "data.c", Left: "controller"},
+		}},
+		{Ref: ref("controlled"), Kind: drift.Changed, Fields: []drift.Field{{Left: "controller"}}},
+		{Ref: ref("deleted"), Kind: drift.Deleted},
+		{Ref: ref("going"), Kind: drift.Deleted, Deleting: true},
+		{Ref: ref("kept"), Kind: drift.Added},
+	}}
+	want := []LeftDrift{
+		{ref("changed"), "data.a, data.b; the server, a webhook or another manager sets it otherwise"},
+		{ref("deleted"), "it does not exist"},
+		{ref("going"), "it is being deleted"},
+		{ref("kept"), "--delete-added deletes it"},
+	}
+	got := remaining(found, map[object.Ref]string{ref("kept"): "--delete-added deletes it"})
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

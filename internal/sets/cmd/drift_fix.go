@@ -91,6 +91,8 @@ type fixing struct {
 	result *inspect.DriftResult
 	fix    *sets.Fix
 	shown  bool // what drifted is printed
+
+	remains bool // something still drifts after the fix
 }
 
 // errNothingToFix ends a fix whose plan changes nothing.
@@ -124,7 +126,7 @@ func (f *driftFlags) runFix(
 	}
 	r.check = func(ctx context.Context, _ sets.Operation) error { return x.check(ctx) }
 	r.current = func(ctx context.Context) error { return x.fix.CheckCurrent(ctx) }
-	r.review = x.review
+	r.review, r.finish = x.review, x.compareAgain
 	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
 		return x.prepare(ctx, args, mode != engine.DryRunNone)
 	}
@@ -133,15 +135,23 @@ func (f *driftFlags) runFix(
 	} else {
 		err = r.do(ctx, prepare)
 	}
-	switch {
-	case errors.Is(err, errNothingToFix):
-		err = nil
-	case err == nil && mode != engine.DryRunNone:
+	drifts := x.remains || mode != engine.DryRunNone
+	if errors.Is(err, errNothingToFix) {
+		err, drifts = nil, len(x.fix.Left()) > 0
+	}
+	if err == nil && drifts {
 		return &cli.ExitCodeError{Code: inspect.ExitDrift}
 	}
-	if err == nil && len(x.fix.Left()) > 0 {
-		return &cli.ExitCodeError{Code: inspect.ExitDrift}
+	return err
+}
+
+// compareAgain prints what still drifts after the fix: the answer of the server counts.
+func (x *fixing) compareAgain(ctx context.Context) error {
+	left, err := x.fix.Remaining(ctx)
+	for _, l := range left {
+		x.env.Notice(fmt.Sprintf("Warning: %s still differs after the fix: %s", l.Ref, l.Reason))
 	}
+	x.remains = len(left) > 0
 	return err
 }
 
