@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"reflect"
@@ -222,10 +223,49 @@ func TestSignals(t *testing.T) {
 	}
 	env, _, errs := testEnv("muster")
 	ctx, stop := interruptible(env)
+	var in io.Closer
+	env.In, in = io.Pipe()
+	defer in.Close()
+	copied := *env // as commands do to print elsewhere
+	asked := make(chan error)
+	env.Err = notifyingWriter{errs, "? [y/N]: ", func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			t.Error(err)
+		}
+	}}
+	copied.Err = env.Err
+	go func() {
+		_, err := copied.Confirm(ctx, Question{What: "Delete all"})
+		asked <- err
+	}()
+	if err := <-asked; err == nil || err.Error() != "interrupted: nothing was changed" {
+		t.Errorf("at a question: error %v", err)
+	}
+	stop()
+	if strings.Contains(errs.String(), "finishing writes") {
+		t.Errorf("at a question: printed %q", errs)
+	}
+	env, _, errs = testEnv("muster")
+	ctx, stop = interruptible(env)
 	stop()
 	if <-ctx.Done(); errs.Len() > 0 {
 		t.Errorf("without a signal: printed %q", errs)
 	}
+}
+
+// notifyingWriter calls a function after a write that ends in some text.
+type notifyingWriter struct {
+	io.Writer
+	suffix string
+	notify func()
+}
+
+func (w notifyingWriter) Write(p []byte) (n int, err error) {
+	n, err = w.Writer.Write(p)
+	if strings.HasSuffix(string(p), w.suffix) {
+		w.notify()
+	}
+	return n, err
 }
 
 // TestHangups sends what the end of a terminal does: SIGHUP more than once. Only another signal
