@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -47,6 +48,8 @@ type Env struct {
 
 	// Restorer restores a terminal on which a screen is drawn. Nil means that none is drawn on.
 	Restorer *fullscreen.Restorer
+
+	asking *atomic.Int32 // the open questions; nil if no signals are handled
 }
 
 // ProcessEnv returns the environment of this process. On a terminal, Err is a writer that other
@@ -377,6 +380,8 @@ func (e *Env) PrintError(err error, isJSON bool) int {
 		return exitChanges
 	case IsBrokenPipe(err):
 		return exitUnread
+	case errors.Is(err, unanswered{}):
+		code, text = ExitInterrupted, unanswered{}.Error()
 	case errors.Is(err, context.Canceled):
 		code, text = ExitInterrupted, "interrupted"
 	default:

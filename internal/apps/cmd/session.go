@@ -43,7 +43,10 @@ func (p *program) newSession(tty bool) *session {
 		Notice: func(text string) { fmt.Fprintln(p.env.Err, plaintext.Printable(text)) },
 	}
 	if !p.global.yes {
-		s.apps.Confirm = func(ctx context.Context) error { return s.ui.Confirm(ctx, s.env.In) }
+		s.apps.Confirm = func(ctx context.Context) error {
+			_, err := s.env.Ask(ctx, func() (string, error) { return "", s.ui.Confirm(ctx, s.env.In) })
+			return err
+		}
 	}
 	return s
 }

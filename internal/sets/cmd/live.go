@@ -122,7 +122,7 @@ func (r run) agreesBelow(ctx context.Context, q question) (bool, error) {
 // agrees asks the user about a plan: below the plan or, if the terminal allows it, on a screen.
 // After the screen the plan and the answer are printed.
 func (r run) agrees(ctx context.Context, q question) (bool, error) {
-	answer, err := r.askOnScreen(ctx, q)
+	answer, err := r.env.Ask(ctx, func() (string, error) { return r.askOnScreen(ctx, q) })
 	if printed := r.printPlan(ctx, q); printed != nil {
 		return false, cmp.Or(err, printed)
 	}
