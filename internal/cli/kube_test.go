@@ -76,14 +76,34 @@ func TestNamespace(t *testing.T) {
 
 func TestGivenFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                            "",
-		"--user u --as me":            "",
+		"":                 "",
+		"--user u --as me": "--user u --as me",
+		"--token secret":   "",
+		"--as me --as-group a --as-group b -s https://x": "--server https://x --as me --as-group a " +
+			"--as-group b",
 		"--context two --namespace x": "-n x --context two",
 		"--kubeconfig file":           "--kubeconfig file",
 	} {
 		k, _ := newTestKube(t, strings.Fields(args)...)
 		if got := strings.Join(k.GivenFlags(), " "); got != want {
 			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+}
+
+// TestAdvisedCommands checks that commands which users are told to run have the flags that choose
+// the cluster, once, and are quoted for a shell.
+func TestAdvisedCommands(t *testing.T) {
+	k, _ := newTestKube(t, "--context", "two three", "-n", "shop", "--as", "me")
+	for _, tc := range []struct{ got, want string }{
+		{k.env.Command("history", "-a", "web"),
+			"muster history -a web -n shop --context 'two three' --as me"},
+		{k.env.Command("history", "-n", "other"), "muster history -n other --context 'two three' --as me"},
+		{k.env.Kubectl("create", "namespace", "x"),
+			"kubectl create namespace x --context 'two three' --as me"},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s, want %s", tc.got, tc.want)
 		}
 	}
 }
