@@ -66,7 +66,7 @@ func (s *Set) validate(
 	if err != nil || mode == ValidateIgnore {
 		return err
 	}
-	found, err := sets.Validate(ctx, s.cluster.client, op, locked)
+	found, err := sets.Validate(ctx, s.cluster.client, op, locked, nil)
 	if err != nil {
 		return err
 	}

@@ -353,7 +353,7 @@ var boundaries = map[string]boundary{
 	},
 	"history/origin": {
 		level:  3,
-		module: []string{"history"},
+		module: []string{"history", "plaintext"},
 		why:    "it runs git, and reads what is handed in",
 	},
 	"sets/files": {

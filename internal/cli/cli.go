@@ -49,6 +49,7 @@ type Env struct {
 	// Restorer restores a terminal on which a screen is drawn. Nil means that none is drawn on.
 	Restorer *fullscreen.Restorer
 
+	kube   *Kube         // that of the command; nil before there is one
 	asking *atomic.Int32 // the open questions; nil if no signals are handled
 }
 

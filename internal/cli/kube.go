@@ -37,7 +37,11 @@ type Kube struct {
 	omitted map[string]bool // warnings that are not printed
 }
 
-func newKube(env *Env) *Kube { return &Kube{env: env} }
+func newKube(env *Env) *Kube {
+	k := &Kube{env: env}
+	env.kube = k
+	return k
+}
 
 func (k *Kube) addFlags(flags *pflag.FlagSet) {
 	k.flags.add(flags)
@@ -108,18 +112,77 @@ func (k *Kube) NamespaceFlag() (string, error) {
 	return namespace, nil
 }
 
-// GivenFlags returns the flags of the command that choose the cluster and the namespace, for
-// another command.
+// GivenFlags returns the flags of the command that choose the cluster, the user and the namespace,
+// for another command. A token is omitted: it is a secret.
 func (k *Kube) GivenFlags() (words []string) {
+	if k.flags.overrides.Context.Namespace != "" {
+		words = []string{"-n", k.flags.overrides.Context.Namespace}
+	}
+	return append(words, k.clusterFlags()...)
+}
+
+// clusterFlags returns the flags that choose the cluster and the user. Kubectl has them too.
+func (k *Kube) clusterFlags() (words []string) {
 	o := k.flags.overrides
 	for _, flag := range []struct{ name, value string }{
-		{"-n", o.Context.Namespace}, {"--context", o.CurrentContext}, {"--kubeconfig", k.flags.path},
+		{"--context", o.CurrentContext}, {"--kubeconfig", k.flags.path},
+		{"--cluster", o.Context.Cluster}, {"--user", o.Context.AuthInfo},
+		{"--server", o.ClusterInfo.Server},
+		{"--certificate-authority", o.ClusterInfo.CertificateAuthority},
+		{"--tls-server-name", o.ClusterInfo.TLSServerName},
+		{"--client-certificate", o.AuthInfo.ClientCertificate}, {"--client-key", o.AuthInfo.ClientKey},
+		{"--as", o.AuthInfo.Impersonate}, {"--as-uid", o.AuthInfo.ImpersonateUID},
 	} {
 		if flag.value != "" {
 			words = append(words, flag.name, flag.value)
 		}
 	}
+	for _, group := range o.AuthInfo.ImpersonateGroups {
+		words = append(words, "--as-group", group)
+	}
+	for _, extra := range k.flags.extra {
+		words = append(words, "--as-user-extra", extra)
+	}
+	if o.ClusterInfo.InsecureSkipTLSVerify {
+		words = append(words, "--insecure-skip-tls-verify")
+	}
 	return words
+}
+
+// Command returns a command of this program that users are advised to run: in the cluster and, if
+// it names no other, in the namespace of this one.
+func (e *Env) Command(words ...string) string {
+	words = append([]string{e.Name()}, words...)
+	if e.kube != nil {
+		given := e.kube.GivenFlags()
+		if slices.Contains(words, "-n") {
+			given = e.kube.clusterFlags()
+		}
+		words = append(words, given...)
+	}
+	return shellCommand(words)
+}
+
+// Kubectl returns a command of kubectl that users are advised to run, in the cluster of this one.
+func (e *Env) Kubectl(words ...string) string {
+	return shellCommand(append([]string{"kubectl"}, append(words, e.ClusterFlags()...)...))
+}
+
+// ClusterFlags returns the flags of the command that choose the cluster and the user.
+func (e *Env) ClusterFlags() []string {
+	if e.kube == nil {
+		return nil
+	}
+	return e.kube.clusterFlags()
+}
+
+// shellCommand returns a command as a shell reads it.
+func shellCommand(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = plaintext.ShellWord(word)
+	}
+	return strings.Join(quoted, " ")
 }
 
 // Client returns a client that prints the server's warnings on standard error. It sends no request.

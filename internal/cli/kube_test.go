@@ -91,14 +91,15 @@ func TestGivenFlags(t *testing.T) {
 	}
 }
 
-// TestAdvisedCommands checks that commands which users are told to run have the flags that choose
-// the cluster, once, and are quoted for a shell.
+// TestAdvisedCommands checks that commands which users are advised to run have the flags that
+// choose the cluster, once, and are quoted for a shell.
 func TestAdvisedCommands(t *testing.T) {
 	k, _ := newTestKube(t, "--context", "two three", "-n", "shop", "--as", "me")
 	for _, tc := range []struct{ got, want string }{
 		{k.env.Command("history", "-a", "web"),
 			"muster history -a web -n shop --context 'two three' --as me"},
-		{k.env.Command("history", "-n", "other"), "muster history -n other --context 'two three' --as me"},
+		{k.env.Command("history", "-n", "other"),
+			"muster history -n other --context 'two three' --as me"},
 		{k.env.Kubectl("create", "namespace", "x"),
 			"kubectl create namespace x --context 'two three' --as me"},
 	} {

@@ -115,15 +115,18 @@ func (v *Validation) Err(isRevision bool) (*ValidationError, []Finding) {
 // It sends no request if nothing would be created or updated. Else it reads the namespaces of which
 // nothing is known, and the OpenAPI documents of the versions used, except for objects of built-in
 // kinds on a server that is known to have all their fields. Only an object with a problem is sent
-// to the server, in a dry run: what the server accepts has none.
-func Validate(ctx context.Context, c Cluster, op Operation, locked bool) (*Validation, error) {
+// to the server, in a dry run: what the server accepts has none. Kubectl returns a command of
+// kubectl for the cluster; nil is for the current context.
+func Validate(
+	ctx context.Context, c Cluster, op Operation, locked bool, kubectl func(words ...string) string,
+) (*Validation, error) {
 	v := &Validation{}
 	fields := &fieldCheck{cluster: c, op: op}
 	if err := fields.find(ctx); err != nil {
 		return nil, err
 	}
 	v.Incomplete = fields.incomplete
-	missing, err := missingNamespaces(ctx, c, op, locked)
+	missing, err := missingNamespaces(ctx, c, op, locked, kubectl)
 	if err != nil {
 		return nil, err
 	}

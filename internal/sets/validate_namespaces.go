@@ -3,6 +3,7 @@ package sets
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -15,7 +16,7 @@ import (
 // record, would be created, with what to do: they neither exist nor are in the set, or are being
 // deleted.
 func missingNamespaces(
-	ctx context.Context, c Cluster, op Operation, locked bool,
+	ctx context.Context, c Cluster, op Operation, locked bool, kubectl func(words ...string) string,
 ) (map[string]string, error) {
 	known := map[string]bool{"": true, op.Lock().Namespace: locked || op.Recorded()}
 	steps := op.Plan().Steps
@@ -53,13 +54,16 @@ func missingNamespaces(
 	if err != nil {
 		return nil, fmt.Errorf("look for the namespaces of the set: %w", err)
 	}
+	if kubectl == nil {
+		kubectl = func(words ...string) string { return "kubectl " + strings.Join(words, " ") }
+	}
 	missing := map[string]string{}
 	for _, target := range targets {
 		name, found := target.Ref.Name, live.Objects[target.Ref]
 		switch {
 		case found == nil:
-			missing[name] = fmt.Sprintf("the namespace %s does not exist; add it to the set, or run: "+
-				"kubectl create namespace %[1]s", name)
+			missing[name] = fmt.Sprintf("the namespace %s does not exist; add it to the set, or run: %s",
+				name, kubectl("create", "namespace", name))
 		case found.GetDeletionTimestamp() != nil:
 			missing[name] = fmt.Sprintf("the namespace %s is being deleted; apply again when it is gone, "+
 				"with the namespace in the set", name)

@@ -216,7 +216,7 @@ func TestValidate(t *testing.T) {
 			if strings.HasPrefix(name, "a namespace that leaves") {
 				op.described = op.described[:1]
 			}
-			found, err := Validate(t.Context(), c, op, true)
+			found, err := Validate(t.Context(), c, op, true, nil)
 			var got strings.Builder
 			if err != nil {
 				fmt.Fprintf(&got, "error: %v\n", err)
@@ -260,7 +260,7 @@ func TestValidateTheNamespaceOfTheRecord(t *testing.T) {
 			}})
 		}
 		op.recorded = tc.recorded
-		found, err := Validate(t.Context(), c, op, tc.locked)
+		found, err := Validate(t.Context(), c, op, tc.locked, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +278,7 @@ func TestValidateTheNamespaceOfTheRecord(t *testing.T) {
 	c.Put(&unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "far"},
 	}})
-	found, err := Validate(t.Context(), c, op, false)
+	found, err := Validate(t.Context(), c, op, false, nil)
 	if err != nil || len(found.Problems) != 1 ||
 		!strings.HasPrefix(found.Problems[0].Text, "it is the namespace of the record: ") {
 		t.Errorf("%+v, %v", found, err)

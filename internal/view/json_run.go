@@ -223,7 +223,7 @@ func (w *LastWord) problemEntry(s shortfall, i int) entry {
 		if len(w.causes[i]) > 0 {
 			e["causes"] = w.causes[i]
 		}
-		e["next"] = NextCommand(step.Ref, w.causes[i])
+		e["next"] = NextCommand(step.Ref, w.causes[i], w.flags...)
 	}
 	if message != "" {
 		e["message"] = message

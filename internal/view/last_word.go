@@ -22,12 +22,16 @@ type LastWord struct {
 	causes [][]ready.Cause
 	// failure returns the text for the error of a write, with the source of the object.
 	failure func(*plan.Step, error) string
+	flags   []string // of kubectl, for the cluster of the run
 }
 
-// NewLastWord returns the last word on the run of a plan.
-func NewLastWord(p *plan.Plan, failure func(*plan.Step, error) string) *LastWord {
+// NewLastWord returns the last word on the run of a plan. The flags are those of kubectl for the
+// cluster of the run.
+func NewLastWord(
+	p *plan.Plan, failure func(*plan.Step, error) string, flags ...string,
+) *LastWord {
 	return &LastWord{
-		state: NewRunState(p), failure: failure,
+		state: NewRunState(p), failure: failure, flags: flags,
 		events: make([]stepEvents, len(p.Steps)), causes: make([][]ready.Cause, len(p.Steps)),
 	}
 }
@@ -214,7 +218,7 @@ func (w *LastWord) lines(s shortfall, i int) []string {
 	if settled.Status.State == ready.NotFound {
 		return append(lines, "    next: apply again")
 	}
-	return append(lines, "    next: "+NextCommand(step.Ref, settled.Causes))
+	return append(lines, "    next: "+NextCommand(step.Ref, settled.Causes, w.flags...))
 }
 
 // sourceLine returns the file and line of a source in brackets, empty for none.
@@ -226,8 +230,16 @@ func sourceLine(source string) string {
 }
 
 // NextCommand returns the command that shows more about an object and the causes why it is not
-// ready.
-func NextCommand(ref object.Ref, causes []ready.Cause) string {
+// ready. The flags are those of kubectl for the cluster.
+func NextCommand(ref object.Ref, causes []ready.Cause, flags ...string) string {
+	command := nextCommand(ref, causes)
+	for _, flag := range flags {
+		command += " " + plaintext.ShellWord(flag)
+	}
+	return command
+}
+
+func nextCommand(ref object.Ref, causes []ready.Cause) string {
 	for _, c := range causes {
 		if c.Container != "" {
 			command := kubectl(c.Object) + " logs " + c.Object.Name + " -c " + c.Container

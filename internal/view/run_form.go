@@ -31,6 +31,7 @@ type RunForm struct {
 	Reason     ReasonFunc            // in JSON and tables
 	ErrorText  func(error) string    // of an error that ends a run, in JSON; nil prints none
 	Detailed   bool                  // JSON has all keys
+	Flags      []string              // of kubectl, for the cluster of the run
 }
 
 // RunOptions is how one run is printed.
@@ -121,7 +122,7 @@ func newDetailedRun(p *plan.Plan, o RunOptions, phases PhaseOptions) Printer {
 	begun := lines.begin(o.Header, p, o.DryRun)
 	return detailedRun{
 		jsonRun: jsonRun{Printer: Phases(p, phases, lines.Print), options: o},
-		lines:   lines, word: NewLastWord(p, nil), begun: begun,
+		lines:   lines, word: NewLastWord(p, nil, o.Flags...), begun: begun,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // gitTime limits the time that git may take.
@@ -119,24 +120,13 @@ func Command(args []string) string {
 				word = flag + "=" + hidden
 			}
 		}
-		words[i] = quoted(withoutSecrets(word))
+		words[i] = plaintext.ShellWord(withoutSecrets(word))
 	}
 	command := strings.Join(words, " ")
 	if len(command) > maxCommand {
 		command = strings.ToValidUTF8(command[:maxCommand], "") + " ..."
 	}
 	return command
-}
-
-// quoted returns a word as a shell reads it.
-func quoted(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\n\"'`$\\*?[]{}()<>|&;#~!") {
-		return word
-	}
-	if strings.ContainsRune(word, '\'') {
-		return strconv.Quote(word)
-	}
-	return "'" + word + "'"
 }
 
 // withoutSecrets returns a text without the user, the query and the fragment of a URL in it.

@@ -24,7 +24,7 @@ func TestCommand(t *testing.T) {
 		}
 	}
 	if got := Command([]string{"muster", "-m", "a b", "it's $1", ""}); got !=
-		`muster -m 'a b' "it's $1" ''` {
+		"muster -m 'a b' 'it'\\''s $1' ''" {
 		t.Errorf("quoted: %s", got)
 	}
 	if got := Command([]string{"muster", strings.Repeat("ü", 2000)}); len(got) > maxCommand+4 {

@@ -69,7 +69,8 @@ func (f *StatusFlags) Run(
 		LogLines: f.LogLines, Stall: limit.None(),
 	}
 	sink := printUnreachable(env.Err, printer.Event)
-	began, word := env.Now(), view.NewLastWord(lastWordPlan(refs, options.Until), nil)
+	began, word := env.Now(), view.NewLastWord(lastWordPlan(refs, options.Until), nil,
+		env.ClusterFlags()...)
 	awaits := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted
 	if form.Ends && awaits {
 		options.Stall, options.Unattended = form.Stall, awaitFree(ctx, client, m.Locks)

@@ -80,8 +80,8 @@ func approve(
 		return err
 	}
 	if a.set.Spec.Suspend {
-		env.Notice("note: " + a.set.Title() + " is suspended: the plan runs after " + env.Name() +
-			" resume")
+		env.Notice("note: " + a.set.Title() + " is suspended: the plan runs after " +
+			env.Command("resume", a.set.Title()))
 	}
 	return printLine(env, fmt.Sprintf("%s: plan %s approved", a.set.Title(), plan.Digest))
 }

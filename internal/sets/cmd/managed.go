@@ -42,7 +42,7 @@ func refuseManaged(
 		unknown, err := managed.CheckOwner(ctx, c, record)
 		if owned := (*managed.OwnedError)(nil); errors.As(err, &owned) {
 			return fmt.Errorf("%w: change the source, or let the controller leave the Set alone first: "+
-				"%s suspend %s -n %s", err, env.Name(), owned.Set.Title(), record.Namespace)
+				"%s", err, env.Command("suspend", owned.Set.Title(), "-n", record.Namespace))
 		}
 		if err != nil {
 			return err

@@ -71,8 +71,8 @@ func (f *reconcileFlags) run(
 		return err
 	}
 	if a.set.Spec.Suspend {
-		return fmt.Errorf("%s is suspended: %s resume %s lets the controller look at it", a.set.Title(),
-			env.Name(), a.set.Title())
+		return fmt.Errorf("%s is suspended: %s lets the controller look at it", a.set.Title(),
+			env.Command("resume", a.set.Title()))
 	}
 	value := env.Now().UTC().Format(time.RFC3339Nano)
 	p := &reconcilePrinter{env: env, json: f.output.Value == cli.OutputJSON, last: a.set, value: value}
@@ -130,7 +130,7 @@ func (f *reconcileFlags) await(
 		return p.fail("suspended", s.Title()+" was suspended")
 	case managed.Waiting:
 		return p.fail("waitingForApproval", fmt.Sprintf("a plan of %s waits for an approval: %s; "+
-			"%s approve %s shows it", s.Title(), s.Status.Plan.Summary, p.env.Name(), s.Title()))
+			"%s shows it", s.Title(), s.Status.Plan.Summary, p.env.Command("approve", s.Title())))
 	case managed.Held:
 		return p.fail("waitingForWindow", s.Title()+" waits for a window"+reason(s, false))
 	}

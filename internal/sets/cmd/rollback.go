@@ -147,14 +147,15 @@ func (f *rollbackFlags) prepare(
 	if err != nil {
 		return t, nil, err
 	}
-	number, err := f.choose(env, heads, title)
+	number, err := f.choose(env, heads, title, f.Words(args))
 	if err != nil {
 		return t, nil, err
 	}
 	restored, err := sets.AtRevision(ctx, client, request, store, number)
 	if none := (*history.NotFoundError)(nil); errors.As(err, &none) {
-		err = fmt.Errorf("there is no revision %d of %s in namespace %s; %s history prints those that "+
-			"are kept", number, title, store.Set.Namespace, env.Name())
+		err = fmt.Errorf("there is no revision %d of %s in namespace %s; %s prints those that are "+
+			"kept", number, title, store.Set.Namespace,
+			env.Command(append([]string{"history"}, f.Words(args)...)...))
 	}
 	if err != nil {
 		return t, nil, err
@@ -202,7 +203,9 @@ func (f *applyFlags) restore(
 
 // choose returns the number of the revision that --to names, or of the last good one before the
 // current one.
-func (f *rollbackFlags) choose(env *cli.Env, heads []history.Head, title string) (int, error) {
+func (f *rollbackFlags) choose(
+	env *cli.Env, heads []history.Head, title string, words []string,
+) (int, error) {
 	if len(heads) == 0 {
 		return 0, fmt.Errorf("there are no revisions of %s", title)
 	}
@@ -219,8 +222,8 @@ func (f *rollbackFlags) choose(env *cli.Env, heads []history.Head, title string)
 		return strconv.Atoi(f.to)
 	}
 	if !ok {
-		return 0, fmt.Errorf(missing+"; %s history prints all, and --to NUMBER restores one", title,
-			heads[0].Number, env.Name())
+		return 0, fmt.Errorf(missing+"; %s prints all, and --to NUMBER restores one", title,
+			heads[0].Number, env.Command(append([]string{"history"}, words...)...))
 	}
 	return h.Number, nil
 }

@@ -42,7 +42,7 @@ func runForm(env *cli.Env, w wording) view.RunForm {
 			return view.Lines(env.Out, p, w.formatter())
 		},
 		Columns: runTable, RowDetails: rowDetails, Reason: view.PlainReason,
-		Detailed: true,
+		Detailed: true, Flags: env.ClusterFlags(),
 	}
 }
 
@@ -313,8 +313,9 @@ func (r run) advisePin(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w\nthe controller deploys revision %d by spec.pin: "+
-		"kubectl patch set.muster.dev %s -n %s --type=merge -p '{\"spec\":{\"pin\":%[2]d}}'",
-		err, *r.restores, owned.Set.Name, owned.Set.Namespace)
+		"%s", err, *r.restores, r.env.Kubectl("patch", "set.muster.dev", owned.Set.Name,
+		"-n", owned.Set.Namespace, "--type=merge",
+		"-p", fmt.Sprintf(`{"spec":{"pin":%d}}`, *r.restores)))
 }
 
 // end puts the files of the readers in their places. The result of the run counts more than what
@@ -428,7 +429,7 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 		op.AwaitNothing()
 		r.show.NoWait = true
 	}
-	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failureText)
+	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failureText, r.env.ClusterFlags()...)
 	refused, wrote := false, false
 	heard := heardOperation{Operation: op, listener: func(e event.Event) {
 		word.Event(e)

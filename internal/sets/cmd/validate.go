@@ -79,7 +79,7 @@ func (v *validateFlag) check(
 	if v.value() == sets.ValidateIgnore {
 		return nil, nil
 	}
-	found, err := sets.Validate(ctx, c, op, locked)
+	found, err := sets.Validate(ctx, c, op, locked, env.Kubectl)
 	if err != nil {
 		return nil, err
 	}

@@ -138,11 +138,11 @@ func (f *diffFlags) compare(
 	f.complete(s)
 	from, err := s.Open(ctx, f.from)
 	if err != nil {
-		return f.explain(env, "from", err)
+		return f.explain(env, args, "from", err)
 	}
 	to, err := s.Open(ctx, f.to)
 	if err != nil {
-		return f.explain(env, "to", err)
+		return f.explain(env, args, "to", err)
 	}
 	c, err := s.Compare(ctx, from, to)
 	if err != nil {
@@ -214,20 +214,20 @@ func (f *diffFlags) complete(s *sets.States) {
 }
 
 // explain adds to an error about a state which flag names it, and what to do about it.
-func (f *diffFlags) explain(env *cli.Env, flag string, err error) error {
+func (f *diffFlags) explain(env *cli.Env, args []string, flag string, err error) error {
 	value := f.from
 	if flag == "to" {
 		value = f.to
 	}
+	list := env.Command(append([]string{"history"}, f.Words(args)...)...)
 	none := (*history.NotFoundError)(nil)
 	switch {
 	case errors.As(err, &none) && none.Number == 0:
 		return fmt.Errorf("%w; give the files of the set, or name the states with --from and --to", err)
 	case errors.As(err, &none):
-		return fmt.Errorf("--%s %s: %w; %s history prints those that are kept", flag, value, err,
-			env.Name())
+		return fmt.Errorf("--%s %s: %w; %s prints those that are kept", flag, value, err, list)
 	case errors.Is(err, history.ErrNoneGood):
-		return fmt.Errorf("--%s %s: %w; %s history prints all", flag, value, err, env.Name())
+		return fmt.Errorf("--%s %s: %w; %s prints all", flag, value, err, list)
 	default:
 		return err
 	}

@@ -33,15 +33,16 @@ func (f *showHistoryFlags) find(
 		return nil, history.Head{}, err
 	}
 	head, err := s.Find(heads, revision)
+	list := env.Command(append([]string{"history"}, f.Words(args)...)...)
 	none := (*history.NotFoundError)(nil)
 	switch {
 	case errors.As(err, &none) && none.Number == 0:
 		err = fmt.Errorf("there are no revisions of %s in namespace %s", title, s.Set.Namespace)
 	case errors.As(err, &none):
-		err = fmt.Errorf("there is no revision %s of %s in namespace %s; %s history prints those that "+
-			"are kept", revision, title, s.Set.Namespace, env.Name())
+		err = fmt.Errorf("there is no revision %s of %s in namespace %s; %s prints those that are "+
+			"kept", revision, title, s.Set.Namespace, list)
 	case errors.Is(err, history.ErrNoneGood):
-		err = fmt.Errorf("%w of %s; %s history prints all", err, title, env.Name())
+		err = fmt.Errorf("%w of %s; %s prints all", err, title, list)
 	}
 	return s, head, err
 }

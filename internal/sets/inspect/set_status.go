@@ -54,11 +54,11 @@ func setLines(env *cli.Env, s *managed.Set, explained map[string]bool) []string 
 		lines = append(lines, "    "+plaintext.Line(fmt.Sprintf(format, args...)))
 	}
 	if s.Spec.Suspend {
-		add("suspended: the controller leaves it alone; %s resume %s ends that", env.Name(), s.Title())
+		add("suspended: the controller leaves it alone; %s ends that", env.Command("resume", s.Title()))
 	}
 	if s.Waits() {
-		add("plan: %s; it waits for approval: %s approve %s shows it", s.Status.Plan.Summary,
-			env.Name(), s.Title())
+		add("plan: %s; it waits for approval: %s shows it", s.Status.Plan.Summary,
+			env.Command("approve", s.Title()))
 	}
 	if text := s.SourceError(); text != "" && text != reason {
 		add("source: %s", text)

@@ -149,7 +149,8 @@ func (f *whyFlags) explainNow(
 	if err != nil {
 		return nil, err
 	}
-	w := wanted{expected: f.expect(ctx, env, kube, folder, set, client), client: client}
+	w := wanted{expected: f.expect(ctx, env, kube, folder, set, client), client: client,
+		flags: env.ClusterFlags()}
 	w.missing = w.unwritten(targets.All)
 	w.refs, err = chooseObjects(append(targets.All.Refs(), w.missing...), name, set.Title())
 	if err != nil {

@@ -26,6 +26,7 @@ type wanted struct {
 	judge   *ready.RuleSet
 	refs    []object.Ref
 	missing []object.Ref // among them, or not asked about: what the last run was to create
+	flags   []string     // of kubectl, for the cluster
 	needed  []object.Ref // what the objects wait for, and what is not among them
 }
 
@@ -43,7 +44,7 @@ func (w wanted) observe(ctx context.Context, e *explanation, logLines int) (*obj
 		case ev.Status.State != ready.Current:
 			late.Insert(ev.Ref)
 			if asked {
-				e.Objects = append(e.Objects, newUnready(ev))
+				e.Objects = append(e.Objects, newUnready(ev, w.flags))
 			}
 		}
 	})

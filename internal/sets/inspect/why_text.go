@@ -62,15 +62,16 @@ type unready struct {
 	ref object.Ref
 }
 
-// newUnready returns an object with the status and the causes of an event.
-func newUnready(e event.Event) *unready {
+// newUnready returns an object with the status and the causes of an event. The flags are those of
+// kubectl for the cluster.
+func newUnready(e event.Event, flags []string) *unready {
 	u := &unready{
 		Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace, Name: e.Ref.Name,
 		Status: e.Status.State, Message: e.Status.Message, Causes: e.Causes,
 		ref: e.Ref,
 	}
 	if u.Status != ready.NotFound || len(e.Causes) > 0 {
-		u.Next = view.NextCommand(e.Ref, e.Causes)
+		u.Next = view.NextCommand(e.Ref, e.Causes, flags...)
 	}
 	return u
 }

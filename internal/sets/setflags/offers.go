@@ -3,7 +3,6 @@ package setflags
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -54,13 +53,26 @@ func (f *Flags) HintAccess(env *cli.Env, args []string, err error) error {
 
 // AccessHint returns the command that prints which permissions the set needs, and what it prints.
 func (f *Flags) AccessHint(env *cli.Env, args []string) string {
-	command := []string{env.Name(), "check-access"}
+	return env.Command(append([]string{"check-access"}, f.Words(args)...)...) +
+		" prints roles with all permissions that are missing"
+}
+
+// Words returns the words that name the set in a command line, as they were given.
+func (f *Flags) Words(args []string) (words []string) {
 	if f.App != "" {
-		command = append(command, "-a", f.App)
+		words = append(words, "-a", f.App)
+	}
+	if f.Record != "" {
+		words = append(words, "--record", f.Record)
 	}
 	for _, file := range f.Files {
-		command = append(command, "-f", file)
+		words = append(words, "-f", file)
 	}
-	return strings.Join(append(command, args...), " ") +
-		" prints roles with all permissions that are missing"
+	if f.Kustomize != "" {
+		words = append(words, "-k", f.Kustomize)
+	}
+	if f.Root != "" {
+		words = append(words, "--root", f.Root)
+	}
+	return append(words, args...)
 }
