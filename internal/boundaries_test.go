@@ -244,6 +244,7 @@ var boundaries = map[string]boundary{
 			"plaintext",
 		},
 		libraries: []string{
+			"go.yaml.in/yaml",
 			"sigs.k8s.io/kustomize",
 			"sigs.k8s.io/yaml",
 		},

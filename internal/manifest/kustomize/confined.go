@@ -198,7 +198,7 @@ func (d *disk) ReadFile(path string) ([]byte, error) {
 // The limits of what a build reads. A file counts for each time: few small bases that name each
 // other twice would be read without end.
 const (
-	maxReads     = 200_000
+	maxReads     = 20_000
 	maxReadBytes = boundedio.MaxBytes
 )
 

@@ -67,7 +67,11 @@ func Build(
 	}
 	t := newTree(disk, real)
 	t.readFolder(real, false)
-	if err := errors.Join(context.Cause(ctx), t.join()); err != nil {
+	err = errors.Join(context.Cause(ctx), t.join())
+	if err == nil {
+		err = t.estimate(real)
+	}
+	if err != nil {
 		disk.root.Close()
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/plaintext"
@@ -26,11 +27,17 @@ var withoutFiles = []string{
 // readPlugins reads configurations of plugins: objects, files and folders.
 func (f *file) readPlugins(field string, entries []string) {
 	for i, entry := range entries {
+		if f.full() {
+			f.omitted += len(entries) - i
+			return
+		}
 		if objects, err := f.resources.NewResMapFromBytes([]byte(entry)); err == nil {
 			f.checkPlugins(f.path, objects)
 			continue
 		}
-		f.readEntries(field, entries[i:i+1], true)
+		for _, in := range f.readEntries(field, entries[i:i+1], true) {
+			f.recipe.plugins = append(f.recipe.plugins, plugin{field, in})
+		}
 	}
 }
 
@@ -83,36 +90,47 @@ func (f *file) checkPlugins(path string, objects resmap.ResMap) {
 
 // checkPlugin checks the files that a configuration of a plugin names, as the plugin reads it.
 func (f *file) checkPlugin(path string, obj *resource.Resource, config []byte) error {
-	in := &file{tree: f.tree, path: path, folder: f.folder}
+	in := &file{tree: f.tree, path: path, folder: f.folder, recipe: f.recipe}
+	e := effect{field: obj.GetKind(), scans: 10, pairs: 2, copies: 2}
+	defer func() { f.recipe.configured = append(f.recipe.configured, e) }()
+	size := f.measure(config)
+	e.steps = 5 * size.values
 	switch kind := obj.GetKind(); kind {
 	case "ConfigMapGenerator":
 		var p builtins.ConfigMapGeneratorPlugin
 		err := yaml.Unmarshal(config, &p)
+		in.weighGenerator(&e, &p.KvPairSources)
 		in.readSources(&p.KvPairSources)
 		return err
 	case "SecretGenerator":
 		var p builtins.SecretGeneratorPlugin
 		err := yaml.Unmarshal(config, &p)
+		in.weighGenerator(&e, &p.KvPairSources)
 		in.readSources(&p.KvPairSources)
 		return err
 	case "PatchTransformer":
 		var p builtins.PatchTransformerPlugin
 		err := yaml.Unmarshal(config, &p)
+		in.weighPatch(&e, p.Path, p.Patch, p.Target)
 		in.readPath("path", &p.Path)
 		return err
 	case "PatchJson6902Transformer":
 		var p builtins.PatchJson6902TransformerPlugin
 		err := yaml.Unmarshal(config, &p)
+		in.weighPatch(&e, p.Path, p.JsonOp, p.Target)
 		in.readPath("path", &p.Path)
 		return err
 	case "PatchStrategicMergeTransformer":
 		var p builtins.PatchStrategicMergeTransformerPlugin
 		err := yaml.Unmarshal(config, &p)
+		in.weighMerges(&e, append(p.Paths[:len(p.Paths):len(p.Paths)],
+			types.PatchStrategicMerge(p.Patches)))
 		in.readMergePatches("paths", p.Paths)
 		return err
 	case "ReplacementTransformer":
 		var p builtins.ReplacementTransformerPlugin
 		err := yaml.Unmarshal(config, &p)
+		e.replacements = in.replacementsOf(p.ReplacementList)
 		for i := range p.ReplacementList {
 			in.readPath("path", &p.ReplacementList[i].Path)
 		}
@@ -120,6 +138,8 @@ func (f *file) checkPlugin(path string, obj *resource.Resource, config []byte) e
 	case "ValueAddTransformer":
 		var p builtins.ValueAddTransformerPlugin
 		err := yaml.Unmarshal(config, &p)
+		targets := in.measureEntry(p.TargetFilePath)
+		e.all = size.times(1 + size.values + targets.values)
 		in.readPath("targetFilePath", &p.TargetFilePath)
 		return err
 	case "HelmChartInflationGenerator":
@@ -128,6 +148,8 @@ func (f *file) checkPlugin(path string, obj *resource.Resource, config []byte) e
 		if !slices.Contains(withoutFiles, kind) {
 			in.add(path, "%s is no plugin that comes with kustomize", kind)
 		}
+		e.all = amount{bytes: size.bytes * size.values, values: size.values * size.values / 4}
+		e.name, e.labels, e.walks = size.bytes, size, size.values
 	}
 	return nil
 }

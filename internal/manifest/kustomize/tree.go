@@ -34,6 +34,10 @@ type tree struct {
 	hasSchema bool     // a kustomization has a schema of its own
 	isSorted  bool     // the kustomization of the package has an order of its own
 	warnings  problems // deprecated fields
+	recipes   map[visit]*recipe
+	walked    int // the bytes of the files that were read for the estimate
+	walks     int // the number of times that one was
+	*census
 	problems
 }
 
@@ -49,6 +53,8 @@ func newTree(d *disk, dir string) *tree {
 		disk:      d,
 		resources: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory()),
 		seen:      map[visit]bool{},
+		recipes:   map[visit]*recipe{},
+		census:    newCensus(),
 		problems:  problems{dir: dir},
 		warnings:  problems{dir: dir},
 	}
@@ -59,6 +65,7 @@ type file struct {
 	*tree
 	path   string // absolute
 	folder string // absolute
+	recipe *recipe
 }
 
 // readFolder reads the kustomization of a folder. The build reports a missing one.
@@ -84,6 +91,9 @@ func (t *tree) readFolder(dir string, plugins bool) {
 		t.add(path, "%s", err)
 		return
 	}
+	f.recipe = &recipe{path: path, texts: map[string]float64{}}
+	t.recipes[visit{rel, plugins}] = f.recipe
+	f.weigh(k)
 	f.readFields(k, plugins)
 	f.warnDeprecated(k)
 	t.isSorted = t.isSorted || folder == t.dir && k.SortOptions != nil
@@ -232,9 +242,9 @@ func (f *file) checkPlain(k *types.Kustomization) {
 
 // readFields checks the fields that name files or folders, and makes their paths local.
 func (f *file) readFields(k *types.Kustomization, plugins bool) {
-	f.readEntries("resources", k.Resources, plugins)
-	f.readEntries("bases", k.Bases, plugins)
-	f.readEntries("components", k.Components, plugins)
+	f.recipe.resources = append(f.readEntries("resources", k.Resources, plugins),
+		f.readEntries("bases", k.Bases, plugins)...)
+	f.recipe.components = f.readEntries("components", k.Components, plugins)
 	f.readPlugins("generators", k.Generators)
 	f.readPlugins("transformers", k.Transformers)
 	f.readPlugins("validators", k.Validators)
@@ -250,7 +260,12 @@ func (f *file) readFields(k *types.Kustomization, plugins bool) {
 	for i := range k.SecretGenerator {
 		f.readSources(&k.SecretGenerator[i].KvPairSources)
 	}
-	f.readPaths("crds", k.Crds)
+	for i, name := range k.Crds {
+		if err := checkDefinitions(f.readEntry(name)); err != nil {
+			f.add(f.path, "crds names %q: %s", name, err)
+		}
+		f.readPath("crds", &k.Crds[i])
+	}
 	f.readPaths("configurations", k.Configurations)
 	f.hasSchema = f.hasSchema || len(k.OpenAPI) > 0
 	for _, key := range sortedKeys(k.OpenAPI) {
@@ -273,29 +288,35 @@ func (f *file) readFields(k *types.Kustomization, plugins bool) {
 }
 
 // readEntries reads entries that name files or folders.
-func (f *file) readEntries(field string, entries []string, plugins bool) {
-	for i, entry := range entries {
+func (f *file) readEntries(field string, entries []string, plugins bool) []entry {
+	var all []entry
+	for i, name := range entries {
 		if f.full() {
 			f.omitted += len(entries) - i
-			return
+			return nil
 		}
-		if isRemote(entry) {
-			f.addRemote(field, entry)
+		if isRemote(name) {
+			f.addRemote(field, name)
 			continue
 		}
-		path, info := f.find(field, entry)
+		path, info := f.find(field, name)
 		switch {
 		case info == nil:
 		case info.IsDir():
-			entries[i] = local(entry)
+			entries[i] = local(name)
 			f.readFolder(path, plugins)
-		default:
-			entries[i] = localFile(entry)
-			if plugins {
-				f.readPluginFile(field, entry, path)
+			if rel, _, err := f.disk.resolve(path); err == nil {
+				all = append(all, entry{folder: visit{rel, plugins}})
 			}
+		default:
+			entries[i] = localFile(name)
+			if plugins {
+				f.readPluginFile(field, name, path)
+			}
+			all = append(all, entry{files: f.measureEntry(name)})
 		}
 	}
+	return all
 }
 
 // find returns the absolute path of an entry and the information on its file. It reports an entry
