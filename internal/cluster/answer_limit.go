@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ const (
 // are far below that.
 const (
 	mostAnswer = 256 << 20
+	mostEvent  = 16 << 20 // of a watch: an object has 3 MiB at most
 	mostError  = 1 << 20
 )
 
@@ -32,13 +34,14 @@ func (e *AnswerError) Error() string { return e.text }
 
 // answerLimit is a transport that ends requests whose answer does not begin within a time, does not
 // continue within the same time, takes too long in all, or is too large. Watches, and logs that are
-// followed, may begin to answer later and pause, and each log may be long and large. Of an error
-// that is too large the rest is left out.
+// followed, may begin to answer later and pause, and each log may be long and large; one event of a
+// watch may not. Of an error that is too large the rest is left out.
 type answerLimit struct {
 	next      http.RoundTripper
 	after     time.Duration // to the beginning of the answer, and between its parts
 	whole     time.Duration // to the end of the answer, from its beginning
 	most      int64         // bytes of an answer
+	mostEvent int64         // bytes of one event of a watch
 	mostError int64         // bytes of an answer that is an error
 }
 
@@ -46,7 +49,7 @@ type answerLimit struct {
 func (l *answerLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 	query := req.URL.Query()
 	if query.Get("watch") == "true" || query.Get("follow") == "true" {
-		return l.next.RoundTrip(req)
+		return l.stream(req, query.Get("watch") == "true")
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(l.after, func() {
@@ -80,6 +83,42 @@ func (l *answerLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = body
 	return resp, nil
+}
+
+// stream sends the request for a watch, or for a log that is followed.
+func (l *answerLimit) stream(req *http.Request, isWatch bool) (*http.Response, error) {
+	resp, err := l.next.RoundTrip(req)
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode >= http.StatusBadRequest:
+		resp.Body = cutBody{io.LimitReader(resp.Body, l.mostError), resp.Body}
+	case isWatch:
+		resp.Body = &eventBody{ReadCloser: resp.Body, most: l.mostEvent}
+	}
+	return resp, nil
+}
+
+// eventBody is the body of a watch, in which each event is a line.
+type eventBody struct {
+	io.ReadCloser
+	most, read int64 // bytes of an event, and those of the present one so far
+}
+
+// Read reads the next part of the body.
+func (b *eventBody) Read(to []byte) (int, error) {
+	if room := b.most - b.read + 1; int64(len(to)) > room {
+		to = to[:room]
+	}
+	n, err := b.ReadCloser.Read(to)
+	b.read += int64(n)
+	if end := bytes.LastIndexByte(to[:n], '\n'); end >= 0 {
+		b.read = int64(n - end - 1)
+	}
+	if b.read > b.most {
+		return 0, &AnswerError{fmt.Sprintf("an event of the watch has more than %d MiB", b.most>>20)}
+	}
+	return n, err
 }
 
 // isLog reports whether a path ends as that of the log of a pod does. What it begins with may be

@@ -97,7 +97,7 @@ func TestEventWithoutEnd(t *testing.T) {
 	} {
 		l := &answerLimit{
 			next: test.server, after: time.Minute, whole: time.Minute,
-			most: mostEvent, mostError: mostError,
+			most: mostEvent, mostEvent: mostEvent, mostError: mostError,
 		}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
 			"https://x/api/v1/pods?"+test.query, nil)

@@ -79,7 +79,8 @@ func New(config *rest.Config, o Options) (*Client, error) {
 	answer := o.AnswerTime.Or(limit.After(answerTimeout)).Duration()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &answerLimit{
-			next: next, after: answer, whole: wholeTimeout, most: mostAnswer, mostError: mostError,
+			next: next, after: answer, whole: wholeTimeout,
+			most: mostAnswer, mostEvent: mostEvent, mostError: mostError,
 		}
 	})
 	if o.Trace != nil {
