@@ -214,3 +214,18 @@ func TestReadRules(t *testing.T) {
 		t.Errorf("rules of the folder: got %v", err)
 	}
 }
+
+// TestReadDanglingLinks checks that a link that leads nowhere is an error that says so.
+func TestReadDanglingLinks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "a.yaml", named("a"))
+	for name, target := range map[string]string{"gone": "nowhere", "loop": "loop"} {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(t, "a link to nothing", read(t, "", "a.yaml", "gone"), "ConfigMap a in a.yaml",
+		`error: "gone" is a symbolic link that leads nowhere`)
+	check(t, "a link to itself", read(t, "", "a.yaml", "loop"), "ConfigMap a in a.yaml",
+		`error: open loop: too many levels of symbolic links`)
+}
