@@ -114,7 +114,9 @@ func (o Options) read(
 		return nil, fmt.Errorf("%s: it is a kustomization: name its folder, -f %s", file, folder)
 	default:
 		text, err = boundedio.ReadNamed(ctx, file)
-		if errors.Is(err, fs.ErrNotExist) {
+		if _, missing := os.Lstat(file); err != nil && missing == nil && errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%q is a symbolic link that leads nowhere", file)
+		} else if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%q does not exist%s", file, suggest.HintPath(file, false))
 		}
 	}
