@@ -181,3 +181,54 @@ func TestInterruptedAddress(t *testing.T) {
 		}
 	})
 }
+
+// TestURLTooLarge checks that an answer which says that it is too large is not read, and that one is
+// too large which files may not be either.
+func TestURLTooLarge(t *testing.T) {
+	for _, declared := range []bool{true, false} {
+		body := &blanks{left: 200 << 20}
+		size := int64(-1)
+		if declared {
+			size = body.left
+		}
+		client := &http.Client{Transport: answer{body, size}}
+		_, err := Options{Client: client}.Fetch(t.Context(), "https://x/cm.yaml")
+		most := int64(51 << 20)
+		if declared {
+			most = 0
+		}
+		if err == nil || !strings.Contains(err.Error(), "more than 52428800 bytes") || body.read > most {
+			t.Errorf("declared %t: %d MiB were read, error %v", declared, body.read>>20, err)
+		}
+	}
+}
+
+// answer is a transport with one answer.
+type answer struct {
+	body *blanks
+	size int64
+}
+
+// RoundTrip returns the answer.
+func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, ContentLength: a.size, Body: io.NopCloser(a.body),
+	}, nil
+}
+
+// blanks are some bytes, which count how many were read.
+type blanks struct{ left, read int64 }
+
+// Read returns blanks.
+func (b *blanks) Read(to []byte) (int, error) {
+	if b.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(int64(len(to)), b.left)
+	for i := range to[:n] {
+		to[i] = ' '
+	}
+	b.left -= n
+	b.read += n
+	return int(n), nil
+}
