@@ -15,7 +15,7 @@ import (
 )
 
 // MaxBytes limits the size of one file or stream.
-const MaxBytes = 256 << 20
+const MaxBytes = 50 << 20
 
 var (
 	errTooLarge = fmt.Errorf("it holds more than %d bytes, the limit of one file", MaxBytes)
@@ -113,6 +113,19 @@ func read(path string, stat func(string) (fs.FileInfo, error),
 	return readFile(path, f, size)
 }
 
+// ReadAnswer reads what a server sends, up to a number of bytes. size is the length that it has
+// declared, -1 if it has not: more than the limit is not read. It reports whether that is too much.
+func ReadAnswer(from io.Reader, size, most int64) (text []byte, tooLarge bool, err error) {
+	if size > most {
+		return nil, true, nil
+	}
+	text, err = readUpTo(from, max(size, 0), most)
+	if err == errTooLarge {
+		return nil, true, nil
+	}
+	return text, false, err
+}
+
 // ReadNamed reads a file that a user named: pipes and character devices too, as the shell's <(…)
 // and /dev/stdin. It returns when the context ends.
 func ReadNamed(ctx context.Context, path string) ([]byte, error) {
@@ -164,16 +177,21 @@ func wait(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 
 // readAll reads at most MaxBytes. size is the expected number of bytes; 0 if unknown.
 func readAll(from io.Reader, size int64) ([]byte, error) {
-	if size > MaxBytes {
+	return readUpTo(from, size, MaxBytes)
+}
+
+// readUpTo reads a number of bytes as readAll does.
+func readUpTo(from io.Reader, size, most int64) ([]byte, error) {
+	if size > most {
 		return nil, errTooLarge
 	}
-	limited := &io.LimitedReader{R: from, N: MaxBytes + 1}
+	limited := &io.LimitedReader{R: from, N: most + 1}
 	text := make([]byte, 0, size+512)
 	for {
 		n, err := limited.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
 		switch {
-		case len(text) > MaxBytes:
+		case int64(len(text)) > most:
 			return nil, errTooLarge
 		case err == io.EOF:
 			return text, nil

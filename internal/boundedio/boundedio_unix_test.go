@@ -40,7 +40,7 @@ func TestReadFile(t *testing.T) {
 		"zero":    "read zero: it is a device, not a regular file",
 		"socket":  "read socket: it is a socket, not a regular file",
 		"folder":  "read folder: is a directory",
-		"huge":    "read huge: it holds more than 268435456 bytes, the limit of one file",
+		"huge":    "read huge: it holds more than 52428800 bytes, the limit of one file",
 		"none":    "open none: no such file or directory",
 	} {
 		text, err := ReadFile(name)

@@ -26,7 +26,7 @@ func TestPipes(t *testing.T) {
 	expect(t, Options{}, "devices", "read devices/x.yaml: it is a symbolic link that leads out of "+
 		"its folder, and such links are not followed")
 	expect(t, Options{}, "huge",
-		"read huge/x.yaml: it holds more than 268435456 bytes, the limit of one file")
+		"read huge/x.yaml: it holds more than 52428800 bytes, the limit of one file")
 	go func() { _ = os.WriteFile("pipes/x.yaml", []byte(configMap), 0o666) }()
 	expect(t, Options{}, "pipes/x.yaml", "file 'pipes/x.yaml' doc 1: configmap/a (v1) cluster")
 }

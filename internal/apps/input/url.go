@@ -62,11 +62,11 @@ func (o Options) Fetch(ctx context.Context, address string) ([]byte, error) {
 	guard.reset()
 	guard.body = response.Body
 	most := cmp.Or(o.MaxBytes, boundedio.MaxBytes)
-	text, err := io.ReadAll(io.LimitReader(guard, most+1))
+	text, tooLarge, err := boundedio.ReadAnswer(guard, response.ContentLength, most)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("Reading URL '%s': %w", shown, guard.cause(err))
-	case int64(len(text)) > most:
+	case tooLarge:
 		return nil, fmt.Errorf(
 			"Reading URL '%s': it holds more than %d bytes (hint: download it, and give the file)",
 			shown, most)

@@ -182,8 +182,8 @@ func TestInterruptedAddress(t *testing.T) {
 	})
 }
 
-// TestURLTooLarge checks that an answer which says that it is too large is not read, and that one is
-// too large which files may not be either.
+// TestURLTooLarge checks that an answer that declares too large a length is not read, and that others
+// are read up to the limit of files.
 func TestURLTooLarge(t *testing.T) {
 	for _, declared := range []bool{true, false} {
 		body := &blanks{left: 200 << 20}
@@ -197,7 +197,8 @@ func TestURLTooLarge(t *testing.T) {
 		if declared {
 			most = 0
 		}
-		if err == nil || !strings.Contains(err.Error(), "more than 52428800 bytes") || body.read > most {
+		if err == nil || !strings.Contains(err.Error(), "more than 52428800 bytes") ||
+			body.read > most {
 			t.Errorf("declared %t: %d MiB were read, error %v", declared, body.read>>20, err)
 		}
 	}

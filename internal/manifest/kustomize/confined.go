@@ -199,7 +199,7 @@ func (d *disk) ReadFile(path string) ([]byte, error) {
 // other twice would be read without end.
 const (
 	maxReads     = 20_000
-	maxReadBytes = boundedio.MaxBytes
+	maxReadBytes = 256 << 20
 )
 
 // count counts what the build has read.
