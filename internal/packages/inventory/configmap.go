@@ -85,7 +85,8 @@ func (configMapFormat) decode(stored *unstructured.Unstructured) (*record.State,
 	return state, errors.Join(errs...)
 }
 
-// unwritten is false of members without a condition, as older tools store them.
+// unwritten reports whether a member is pending. One without a condition is not: older tools store
+// none.
 func (configMapFormat) unwritten(m record.Member) bool { return m.Actuation == record.Pending }
 
 func dataOf(stored *unstructured.Unstructured) (map[string]string, error) {
