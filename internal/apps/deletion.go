@@ -80,7 +80,7 @@ func (d *Deletion) Run(
 ) (event.Summary, error) {
 	if !d.Found() {
 		if o.BeforeForget != nil {
-			return event.Summary{}, o.BeforeForget(ctx)
+			return event.Summary{}, o.BeforeForget(ctx, func(context.Context) error { return nil })
 		}
 		return event.Summary{}, nil
 	}
@@ -260,7 +260,7 @@ func (d *Deletion) execute(
 // being deleted: those that the user does not wait for. It calls before, which may be nil, when
 // nothing keeps the record.
 func (d *Deletion) deleteRecord(
-	ctx context.Context, before func(context.Context) error,
+	ctx context.Context, before record.Before,
 ) (deleted bool, err error) {
 	s, missed := d.selection(d.app, d.req.Search, false), map[schema.GroupKind]cluster.UnlistedKind{}
 	s.Unlisted = func(m cluster.UnlistedKind) { missed[m.GroupKind] = m }
@@ -302,7 +302,7 @@ func (d *Deletion) deleteRecord(
 		return false, nil
 	}
 	if before != nil {
-		if err := before(ctx); err != nil {
+		if err := before(ctx, d.app.TryDelete); err != nil {
 			return false, err
 		}
 	}

@@ -382,7 +382,7 @@ type runRecord struct {
 	begin  func(ctx context.Context) error
 	finish func(ctx context.Context, after *record.State) error
 	begun  bool
-	before func(context.Context) error // to be called before the record is deleted; may be nil
+	before record.Before // to be called before the record is deleted; may be nil
 	// interrupted records the interrupt of a run that has begun; nil if that is a failure.
 	interrupted func(ctx context.Context) error
 }
@@ -416,7 +416,7 @@ func (r *runRecord) Save(ctx context.Context, state *record.State) error {
 // Delete records the end of a deletion that left no object: its finish deletes the record, if no
 // other object is found.
 func (r *runRecord) Delete(
-	ctx context.Context, _ []object.Ref, before func(context.Context) error,
+	ctx context.Context, _ []object.Ref, before record.Before,
 ) error {
 	r.before = before
 	return r.finish(ctx, &record.State{Result: record.RunSucceeded})

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/record"
 )
 
 // Rules judge live objects. A *ready.RuleSet judges an object alone; the rules of apps may see its
@@ -71,7 +71,7 @@ type Options struct {
 
 	// BeforeForget is called when the record of a destroyed set is about to be deleted, for what
 	// nobody would find without the record. Its error keeps the record. It may be called again.
-	BeforeForget func(context.Context) error
+	BeforeForget record.Before
 
 	LogLines int // lines quoted from the log of a container that failed; 0 quotes nothing
 

@@ -69,6 +69,9 @@ type Store struct {
 	// Exists reports whether a record in the namespace has an ID, of a set that was renamed. Nil is
 	// never.
 	Exists func(ctx context.Context, id string) (bool, error)
+	// BeforeDelete is called by DeleteAll before it deletes, if there is anything to delete. Its error
+	// keeps all. Nil is called never.
+	BeforeDelete func(ctx context.Context) error
 
 	nameTaken bool     // another set of the name has revisions in the namespace
 	listed    *listing // that the next Write begins with; nil for a new one

@@ -411,6 +411,9 @@ func (s *Store) DeleteAll(ctx context.Context) error {
 		}
 		newest[h.label] = true
 	}
+	if err := s.beforeDelete(ctx, l, labels); err != nil {
+		return err
+	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		if s.Exists != nil && (s.Set.ID == "" || label != s.Set.label()) {
 			exists, err := s.Exists(ctx, label)
@@ -424,6 +427,16 @@ func (s *Store) DeleteAll(ctx context.Context) error {
 		}
 		if err := s.deleteSet(ctx, label, l); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// beforeDelete calls BeforeDelete if there are revisions, or parts, with one of the labels.
+func (s *Store) beforeDelete(ctx context.Context, l *listing, labels map[string]bool) error {
+	for label := range labels {
+		if part := l.of(label); s.BeforeDelete != nil && len(part.heads)+len(part.parts) > 0 {
+			return s.BeforeDelete(ctx)
 		}
 	}
 	return nil

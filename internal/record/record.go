@@ -112,8 +112,13 @@ func (s *State) Equal(other *State) bool {
 type Store interface {
 	Load(ctx context.Context) (*State, error)
 	Save(ctx context.Context, state *State) error
-	Delete(ctx context.Context, gone []object.Ref, before func(context.Context) error) error
+	Delete(ctx context.Context, gone []object.Ref, before Before) error
 }
+
+// Before deletes what nobody would find without a record, before that is deleted. If there is
+// anything, it first calls try, which returns the error that the deletion of the record would have
+// at the moment, by a dry run: then nothing is deleted.
+type Before func(ctx context.Context, try func(context.Context) error) error
 
 // ChangedError reports that a record was not deleted because others have written it.
 type ChangedError struct {
@@ -159,6 +164,4 @@ func (Discard) Load(context.Context) (*State, error) { return &State{}, nil }
 func (Discard) Save(context.Context, *State) error { return nil }
 
 // Delete does nothing.
-func (Discard) Delete(context.Context, []object.Ref, func(context.Context) error) error {
-	return nil
-}
+func (Discard) Delete(context.Context, []object.Ref, Before) error { return nil }

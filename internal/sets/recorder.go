@@ -131,7 +131,11 @@ func (r *Recorder) Run(
 	r.basis = r.Basis()
 	r.begun, r.ran, r.dryRun = r.options.Now(), true, options.DryRun != engine.DryRunNone
 	if r.Plan().Destroys && !r.dryRun && !r.options.Keep && r.options.Limit > 0 {
-		options.BeforeForget = func(closing context.Context) error { return r.forget(ctx, closing) }
+		options.BeforeForget = func(
+			closing context.Context, try func(context.Context) error,
+		) error {
+			return r.forget(ctx, closing, try)
+		}
 	}
 	r.summary, r.err = r.Operation.Run(ctx, options, func(e event.Event) {
 		r.add(e)
@@ -143,14 +147,24 @@ func (r *Recorder) Run(
 
 // forget deletes the history, unless the guard of the run has ended. Closing is the context of the
 // end of the run. The error keeps the record. A user who may not delete the history gets no error:
-// the objects are gone, and so is the record of the set.
-func (r *Recorder) forget(run, closing context.Context) error {
+// the objects are gone, and so is the record of the set. If the record cannot be deleted, by try,
+// the history stays with it.
+func (r *Recorder) forget(
+	run, closing context.Context, try func(context.Context) error,
+) (refused error) {
 	if r.store.Set = r.History(); r.store.Set == (history.Set{}) {
 		return nil
 	}
 	err := cluster.PermitAtEnd(run, closing)
 	if err == nil {
+		r.store.BeforeDelete = func(ctx context.Context) error {
+			refused = try(ctx)
+			return refused
+		}
 		err = r.store.DeleteAll(closing)
+	}
+	if refused != nil {
+		return refused
 	}
 	if apierrors.IsForbidden(err) {
 		r.forgot, err = r.explain(err), nil

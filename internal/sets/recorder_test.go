@@ -62,7 +62,7 @@ func (o recordedSet) Run(
 		sink(e)
 	}
 	if options.BeforeForget != nil {
-		return summary, errors.Join(o.err, options.BeforeForget(ctx))
+		return summary, errors.Join(o.err, options.BeforeForget(ctx, func(context.Context) error { return nil }))
 	}
 	return summary, o.err
 }

@@ -133,10 +133,29 @@ func (s *Store) deleteUnchanged(ctx context.Context, obj *unstructured.Unstructu
 	if obj == nil {
 		return nil
 	}
-	_, err := s.Cluster.Delete(ctx, cluster.Delete{
-		Ref: object.RefOf(obj), UID: obj.GetUID(), Version: obj.GetResourceVersion(),
-	})
+	_, err := s.Cluster.Delete(ctx, deletion(obj))
 	return err
+}
+
+// deletion returns the request that deletes an object if nobody has written it since it was read.
+func deletion(obj *unstructured.Unstructured) cluster.Delete {
+	return cluster.Delete{
+		Ref: object.RefOf(obj), UID: obj.GetUID(), Version: obj.GetResourceVersion(),
+	}
+}
+
+// TryDelete returns the error that Delete would have if the cluster refuses to delete the record,
+// by a dry run. A record that others have written is no error yet.
+func (a *App) TryDelete(ctx context.Context) error {
+	if a.stored == nil {
+		return nil
+	}
+	tried := deletion(a.stored)
+	tried.DryRun = true
+	if _, err := a.store.Cluster.Delete(ctx, tried); err != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("Deleting app: %w", err)
+	}
+	return nil
 }
 
 // RecordChangedError reports that another run has changed the record of an app that was to be

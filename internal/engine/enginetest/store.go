@@ -15,6 +15,7 @@ type Store struct {
 	State   record.State
 	Deleted bool
 	Fails   error // what Save answers; nil carries it out
+	Refuses error // what Delete and its dry run answer; nil carries it out
 
 	Saved   []record.State       // all states that were saved
 	Changed *record.ChangedError // what the next Delete answers; nil carries it out
@@ -62,10 +63,10 @@ func (s *Store) Save(_ context.Context, state *record.State) error {
 
 // Delete empties the state.
 func (s *Store) Delete(
-	ctx context.Context, _ []object.Ref, before func(context.Context) error,
+	ctx context.Context, _ []object.Ref, before record.Before,
 ) error {
 	if before != nil && s.Changed == nil {
-		if err := before(ctx); err != nil {
+		if err := before(ctx, func(context.Context) error { return s.Refuses }); err != nil {
 			return err
 		}
 	}
@@ -73,6 +74,9 @@ func (s *Store) Delete(
 	defer s.Cluster.mu.Unlock()
 	if s.Cluster.dead {
 		return ErrDead
+	}
+	if s.Refuses != nil {
+		return s.Refuses
 	}
 	if changed := s.Changed; changed != nil {
 		s.Changed = nil

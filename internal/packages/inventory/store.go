@@ -334,7 +334,7 @@ func (s *Store) write(ctx context.Context, contents []shardContent) error {
 // Delete deletes the record unless it has members of others, or gone ones after others have written
 // it. It then returns a *record.ChangedError. It calls before when nothing keeps the record.
 func (s *Store) Delete(
-	ctx context.Context, gone []object.Ref, before func(context.Context) error,
+	ctx context.Context, gone []object.Ref, before record.Before,
 ) error {
 	return cluster.RetryOnConflict(func() error {
 		changed := &record.ChangedError{}
@@ -349,13 +349,27 @@ func (s *Store) Delete(
 			return changed
 		}
 		if before != nil {
-			if err := before(ctx); err != nil {
+			if err := before(ctx, s.tryRemove); err != nil {
 				return err
 			}
 		}
 		s.dropped = nil // it writes the main object first
 		return s.Remove(ctx)
 	}, func(error) error { return s.readChanged(ctx) }, nil)
+}
+
+// tryRemove returns the error that the deletion of the main object would have.
+func (s *Store) tryRemove(ctx context.Context) error {
+	if !s.Exists() {
+		return nil
+	}
+	_, err := s.cluster.Delete(ctx, cluster.Delete{
+		Ref: object.RefOf(s.main.stored), UID: s.main.uid(), Version: s.main.version(), DryRun: true,
+	})
+	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
+		return nil
+	}
+	return err
 }
 
 // Remove deletes the record if nobody has written it since it was last read or written. A record of

@@ -421,3 +421,31 @@ func TestUnwritten(t *testing.T) {
 		t.Errorf("unwritten %v, %v", state.Unwritten, err)
 	}
 }
+
+// The deletion of a record can be tried before it: what the server refuses is found out by one dry
+// run, which changes nothing, in both formats.
+func TestTryDelete(t *testing.T) {
+	for _, inv := range []*Inventory{anInventory(), aMapInventory(IDKey)} {
+		c := &enginetest.Cluster{}
+		save(t, NewStore(c, inv, true), &record.State{})
+		s := NewStore(c, inv, true)
+		if _, err := s.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		forgot := false
+		before := func(ctx context.Context, try func(context.Context) error) error {
+			err := try(ctx)
+			forgot = err == nil
+			return err
+		}
+		refused := errors.New("refused")
+		c.Fails = map[object.Ref]error{inv.Ref: refused}
+		if err := s.Delete(t.Context(), nil, before); !errors.Is(err, refused) || forgot {
+			t.Errorf("%s: error %v, forgot %t", inv.Ref, err, forgot)
+		}
+		c.Fails = nil
+		if err := s.Delete(t.Context(), nil, before); err != nil || !forgot || c.Object(inv.Ref) != nil {
+			t.Errorf("%s: error %v, forgot %t", inv.Ref, err, forgot)
+		}
+	}
+}

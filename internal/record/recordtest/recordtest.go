@@ -179,7 +179,7 @@ func keepsFailed(t *testing.T, p Place) {
 	load(t, store)
 	save(t, store, members("a"))
 	failed, calls := errors.New("failed"), 0
-	before := func(context.Context) error {
+	before := func(context.Context, func(context.Context) error) error {
 		calls++
 		expect(t, p, members("a"))
 		if calls == 1 {
