@@ -101,8 +101,8 @@ func TestMarkedIsMember(t *testing.T) {
 }
 
 // The process dies at each change in turn of a run that adopts an object. What it has not adopted
-// is no member, although the record has it: a run without it, or a destroy, does not change it, also
-// if another run has failed to adopt it in between. What it has adopted is pruned.
+// is no member, although the record has it: a run without it, or a destroy, does not change it,
+// also if another run has failed to adopt it in between. What it has adopted is pruned.
 func TestUnadoptedAfterDeath(t *testing.T) {
 	for _, serverSide := range []bool{false, true} {
 		for _, degree := range []plan.Adoption{plan.AdoptUnowned, plan.AdoptAll} {

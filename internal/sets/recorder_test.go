@@ -62,7 +62,8 @@ func (o recordedSet) Run(
 		sink(e)
 	}
 	if options.BeforeForget != nil {
-		return summary, errors.Join(o.err, options.BeforeForget(ctx, func(context.Context) error { return nil }))
+		try := func(context.Context) error { return nil }
+		return summary, errors.Join(o.err, options.BeforeForget(ctx, try))
 	}
 	return summary, o.err
 }

@@ -66,8 +66,8 @@ func (resourceGroupFormat) decode(group *unstructured.Unstructured) (*record.Sta
 	return state, nil
 }
 
-// unwritten reports whether a member has no condition, or a pending one: a run stores members before
-// it writes them, and their conditions when it ends.
+// unwritten reports whether a member has no condition, or a pending one: a run stores members
+// before it writes them, and their conditions when it ends.
 func (resourceGroupFormat) unwritten(m record.Member) bool {
 	return m.Actuation == "" || m.Actuation == record.Pending
 }
