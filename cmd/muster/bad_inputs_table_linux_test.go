@@ -305,7 +305,7 @@ func badConfigurations() []badInput {
 
 // largeInputs returns inputs with many problems or of many bytes.
 func largeInputs() []badInput {
-	const many, large = 50_000, 50 << 20
+	const many, large = 50_000, 40 << 20
 	long := strings.Repeat("x", 1<<20)
 	labels := ""
 	for i := range 30 {

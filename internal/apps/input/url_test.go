@@ -182,8 +182,8 @@ func TestInterruptedAddress(t *testing.T) {
 	})
 }
 
-// TestURLTooLarge checks that an answer that declares too large a length is not read, and that others
-// are read up to the limit of files.
+// TestURLTooLarge checks that an answer that declares too large a length is not read, and that
+// others are read up to the limit of files.
 func TestURLTooLarge(t *testing.T) {
 	for _, declared := range []bool{true, false} {
 		body := &blanks{left: 200 << 20}
