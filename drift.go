@@ -35,8 +35,8 @@ type DriftOptions struct {
 
 // Drift returns what others changed since the last good revision of the history or, without a
 // history, what differs from the files of the set. What is left to controllers, such as the
-// replicas of an autoscaler, does not count. Nothing is changed. An object that may exist and cannot
-// be read, because its kind is not served now, is an error.
+// replicas of an autoscaler, does not count. Nothing is changed. An object that may exist and
+// cannot be read, because its kind is not served now, is an error.
 func (s *Set) Drift(ctx context.Context, o DriftOptions) ([]Drifted, error) {
 	ignore, err := ignoreRules(o.Ignore)
 	if err != nil {

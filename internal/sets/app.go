@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
@@ -25,6 +26,7 @@ import (
 type appSet struct {
 	request Request
 	objects []manifest.Object // empty if only the record is known
+	empty   []string          // files and folders that have none
 	rules   []ready.Rule
 
 	ruleFiles []packages.RuleFile // of the rules
@@ -38,7 +40,9 @@ type appSet struct {
 func openApp(ctx context.Context, r Request) (Set, error) {
 	s := &appSet{request: r}
 	var err error
-	s.objects, err = files.Read(ctx, r.fileOptions(r.Files...))
+	options := r.fileOptions(r.Files...)
+	options.Empty = func(path string) { s.empty = append(s.empty, path) }
+	s.objects, err = files.Read(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -283,9 +287,16 @@ func (o *appOperation) AllowDelete(ctx context.Context) error {
 // CheckEmpty returns an error if the files describe no object and the plan removes some, unless the
 // options allow that.
 func (o *appOperation) CheckEmpty() error {
-	p := o.Plan()
+	p, empty := o.Plan(), o.set.empty
 	switch {
-	case len(o.described) > 0 || p.Destroys || o.options.AllowEmpty:
+	case p.Destroys || o.options.AllowEmpty:
+		return nil
+	case len(o.described) > 0 && len(empty) > 0 && p.Removes():
+		return fmt.Errorf("-f %s describes no object, and objects would be pruned that the other files "+
+			"do not describe; nothing was applied or deleted\n"+
+			"check that no manifest is missing, or use --allow-empty to prune, --no-prune to keep them",
+			strings.Join(empty, ", -f "))
+	case len(o.described) > 0:
 		return nil
 	case !o.Recorded():
 		return fmt.Errorf("%s describes no object, and there is no such app yet: no file with an object "+

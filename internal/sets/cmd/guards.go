@@ -87,7 +87,7 @@ func (h *heldFlags) confirm(
 	}
 	printHeld(env, op.Plan().HeldBack())
 	question := cli.Question{
-		What:  fmt.Sprintf("Delete them from %s in namespace %s", header.Set, header.Namespace),
+		What:  fmt.Sprintf("Delete them from %s in %s", header.Set, places(header.Namespace, op.Plan())),
 		Place: header.Cluster,
 	}
 	if ok, err := env.Confirm(ctx, question); err != nil || !ok {

@@ -40,6 +40,7 @@ type Options struct {
 	Root      string            // that bases of kustomizations do not leave; see packages.Input
 	Stdin     io.Reader         // nil means empty
 	Warn      func(text string) // receives warnings; nil ignores them
+	Empty     func(path string) // receives paths without an object; may be nil
 }
 
 // Artifact is a folder with the files of an artifact.
@@ -77,6 +78,9 @@ func Read(ctx context.Context, o Options) ([]manifest.Object, error) {
 			return nil, err
 		}
 		objects, errs = append(objects, some...), append(errs, err)
+		if err == nil && len(some) == 0 && o.Empty != nil {
+			o.Empty(path)
+		}
 	}
 	return objects, manifest.Limit(errors.Join(errs...))
 }
