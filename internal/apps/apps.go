@@ -43,7 +43,6 @@ type Cluster interface {
 	app.Cluster
 	preflight.AccessReviewer
 	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
-	WhyHidden(ctx context.Context, gk schema.GroupKind) error
 	ListableKinds(
 		ctx context.Context,
 	) (found []cluster.ListableKind, broken map[schema.GroupVersion]error, err error)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
@@ -288,7 +289,9 @@ func (d *Deletion) deleteRecord(
 	}
 	var leaving []liveObject
 	if d.req.Run.KeepLeaving {
-		left = withoutTransient(left) // they go with their owners
+		left = slices.DeleteFunc(slices.Clone(left), func(o liveObject) bool { // others go with owners
+			return resource.IsTransient(o) && !resource.IsGenerated(o)
+		})
 		isLeaving := func(o liveObject) bool { return o.GetDeletionTimestamp() != nil }
 		leaving = slices.DeleteFunc(slices.Clone(left), func(o liveObject) bool { return !isLeaving(o) })
 		left = slices.DeleteFunc(left, isLeaving)

@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +17,13 @@ import (
 )
 
 // Applied returns the objects of an app as manifests: as they were deployed last, without the marks
-// of the app. If that is not recorded, the live object is returned without what the server
-// writes. Labels of the app on pod templates and in selectors stay: pods have them.
-// Versioned objects keep the names of their versions and are no longer versioned.
+// of the app. If that is not recorded, the live object is returned without what the server writes.
+// Labels of the app on pod templates and in selectors stay: pods have them. Versioned objects keep
+// the names of their versions and are no longer versioned. An app that may have objects which
+// cannot be listed is a *HiddenError.
 func (c *Client) Applied(ctx context.Context, name Name) ([]*unstructured.Unstructured, error) {
-	target, found, err := c.Inspect(ctx, InspectRequest{App: name})
-	if err != nil {
+	target, found, hidden, err := c.seen(ctx, name, SearchOptions{})
+	if err = cmp.Or(err, hidden); err != nil {
 		return nil, err
 	}
 	key, _, err := target.Label()

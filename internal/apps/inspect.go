@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,6 +41,37 @@ func (c *Client) Inspect(ctx context.Context, r InspectRequest) (*app.App, []liv
 	return target, Filter(found, matching), nil
 }
 
+// HiddenError reports an app that may have objects which cannot be listed.
+type HiddenError struct{ Causes []string } // missing permissions, and kinds with the cause
+
+func (e *HiddenError) Error() string {
+	return "it may have objects that cannot be listed: " + strings.Join(e.Causes, "; ")
+}
+
+// seen returns an app and its objects. hidden is a *HiddenError if it may have more; else nil.
+func (c *Client) seen(
+	ctx context.Context, name Name, o SearchOptions,
+) (target *app.App, found []liveObject, hidden, err error) {
+	if target, err = c.Existing(ctx, name); err != nil {
+		return nil, nil, nil, err
+	}
+	missed := map[schema.GroupKind]cluster.UnlistedKind{}
+	found, err = c.objects(ctx, target, o, false, func(m cluster.UnlistedKind) {
+		missed[m.GroupKind] = m
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	u, err := c.unlistableOf(ctx, target, o, nil, missed)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if u.any() {
+		hidden = &HiddenError{append(u.failures(), u.permissions()...)}
+	}
+	return target, found, hidden, nil
+}
+
 // ObserveRequest asks for the objects whose status is shown.
 type ObserveRequest struct {
 	App    Name
@@ -50,16 +82,18 @@ type ObserveRequest struct {
 type Observation struct {
 	App  *app.App
 	Refs []object.Ref // those that were deployed, in the order in which they are listed
+	// Hidden is a *HiddenError if the app may have more objects; else nil.
+	Hidden error
 }
 
 // PrepareObserve returns an app and its live objects without those that controllers created. An app
-// that does not exist is an error. Kinds that may not be listed are reported as notes.
+// that does not exist is an error.
 func (c *Client) PrepareObserve(ctx context.Context, r ObserveRequest) (*Observation, error) {
-	target, found, err := c.Inspect(ctx, InspectRequest{App: r.App, Search: r.Search})
+	target, found, hidden, err := c.seen(ctx, r.App, r.Search)
 	if err != nil {
 		return nil, err
 	}
-	o := &Observation{App: target}
+	o := &Observation{App: target, Hidden: hidden}
 	for _, obj := range withoutTransient(found) {
 		o.Refs = append(o.Refs, object.RefOf(obj))
 	}

@@ -190,7 +190,8 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 	o := change.Options{
 		DefaultUpdateStrategy: r.options.UpdateStrategy, Now: r.Now(),
 		ApplyIgnored: r.options.ApplyIgnored, Wait: r.options.Wait, WaitIgnored: r.options.WaitIgnored,
-		DeleteOwned: r.deletes, KeepExcluded: r.deletes, Adopted: r.adopted, KeepVersions: r.patch,
+		DeleteGenerated: r.deletes && r.options.GuardDeletes,
+		DeleteOwned:     r.deletes, KeepExcluded: r.deletes, Adopted: r.adopted, KeepVersions: r.patch,
 		CountNext: r.options.CountNext, Unchanged: r.options.Unchanged, Held: r.options.Held,
 		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices,
 	}

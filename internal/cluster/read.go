@@ -202,13 +202,13 @@ func (c *Client) batches(
 		if err != nil {
 			return nil, err
 		}
+		if len(kind.Served) == 0 {
+			snapshot.NoKind.Insert(target.Ref) // unless the server has an earlier definition
+			continue
+		}
 		if !kind.Fits(target.Ref) { // recorded before its definition was created again
 			snapshot.Unserved.Insert(target.Ref)
 			snapshot.NoKind.Insert(target.Ref)
-			continue
-		}
-		if len(kind.Served) == 0 {
-			snapshot.NoKind.Insert(target.Ref) // unless the server has an earlier definition
 			continue
 		}
 		resource := kind.Resource
@@ -216,6 +216,18 @@ func (c *Client) batches(
 		wanted = append(wanted, readItem{resource, target.Ref, target.ManagedFields})
 	}
 	return groupBatches(wanted, MaxNamespaces), nil
+}
+
+// Hide records why an object that the server does not serve may exist.
+func (s *Snapshot) Hide(ref object.Ref, doubt error) {
+	s.Unserved.Insert(ref)
+	s.NoKind = object.NewSet(slices.DeleteFunc(s.NoKind.Refs(), func(other object.Ref) bool {
+		return other == ref
+	})...)
+	if s.Doubts == nil {
+		s.Doubts = map[schema.GroupKind]error{}
+	}
+	s.Doubts[ref.GroupKind()] = doubt
 }
 
 // addUnknown adds an object of an unknown kind to a snapshot.

@@ -76,6 +76,8 @@ type Cluster interface {
 	Lister
 	// Rediscover reads again which kinds the server has.
 	Rediscover(ctx context.Context) error
+	// WhyHidden returns why objects of a kind that is not served may exist; nil if none can.
+	WhyHidden(ctx context.Context, gk schema.GroupKind) error
 	// Throttled is how often the server has said so far that it is asked too much.
 	Throttled() int64
 }
@@ -220,6 +222,14 @@ func (e *Engine) readFresh(
 	again, err := e.Cluster.Read(ctx, unserved)
 	if err != nil {
 		return nil, err
+	}
+	for _, target := range unserved {
+		// a definition is going to be applied: the server may have another one
+		if ref := target.Ref; some.Has(ref) && again.NoKind.Has(ref) && !again.Unserved.Has(ref) {
+			if doubt := e.Cluster.WhyHidden(ctx, ref.GroupKind()); doubt != nil {
+				again.Hide(ref, doubt)
+			}
+		}
 	}
 	maps.Copy(live.Objects, again.Objects)
 	live.Unserved, live.NoKind = again.Unserved, again.NoKind

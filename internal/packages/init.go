@@ -105,9 +105,10 @@ func writeInventory(
 		if !f.Force {
 			return &InitializedError{
 				Object: "ResourceGroup",
-				Err: fmt.Errorf("the package has an inventory already, in %s; "+
-					"objects deployed under it would become unknown: destroy them first, or use "+
-					"--force", obj.Origin),
+				Err: fmt.Errorf("the package has an inventory already, in %s; --force begins a new one: "+
+					"right for a copy of another package, whose objects stay the other's; objects that "+
+					"this folder alone describes would become unknown, so convert or rename it instead",
+					obj.Origin),
 			}
 		}
 		if obj.Origin.Path != f.File {

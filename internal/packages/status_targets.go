@@ -18,6 +18,7 @@ type StatusTargets struct {
 	Owners map[object.Ref][]object.Ref
 	Remote bool       // several inventories, so that it has to be said which
 	Locks  []lock.Set // what runs lock that may create the objects
+	Hidden error      // why there may be more objects, which cannot be listed; nil if there are none
 }
 
 // NewStatusTargets returns the objects of one record.

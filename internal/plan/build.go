@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/mutation"
@@ -194,19 +193,17 @@ func (s *Step) skipIfForbidden(
 
 // addRemoved adds a step for every recorded object that is no longer desired and still exists.
 func (b *builder) addRemoved() {
-	used, applied, definitions := b.usedNamespaces(), b.desiredByUID(), b.liveDefinitions()
+	used, applied := b.usedNamespaces(), b.desiredByUID()
 	for _, ref := range b.in.Recorded {
 		if _, ok := b.index[ref]; ok {
 			continue
 		}
 		live, hidden := b.in.Live[ref], b.in.Unserved.Has(ref)
-		switch none := b.in.NoKind.Has(ref); {
-		case none && hidden:
+		if hidden && b.in.NoKind.Has(ref) {
 			b.forgotten = append(b.forgotten, ref)
 			continue
-		case none && definitions[ref.GroupKind()]:
-			// hidden by a definition in the cluster that differs from the described one
-		case live == nil && !hidden:
+		}
+		if live == nil && !hidden {
 			continue
 		}
 		n := node{Step: Step{Ref: ref, Have: live}}
@@ -245,17 +242,6 @@ func (b *builder) unadopted() []object.Ref {
 		}
 	}
 	return refs
-}
-
-// liveDefinitions returns the kinds that existing definitions of the set define.
-func (b *builder) liveDefinitions() map[schema.GroupKind]bool {
-	defined := map[schema.GroupKind]bool{}
-	for ref, obj := range b.in.Live {
-		if gk, ok := DefinedKind(obj); ok && ref.GroupKind() == DefinitionKind {
-			defined[gk] = true
-		}
-	}
-	return defined
 }
 
 // decideAlias decides about an object that is desired under another kind. The record drops the old

@@ -146,7 +146,11 @@ func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTarget
 	if err != nil {
 		return nil, s.hinted(ctx, c, err)
 	}
-	return packages.NewStatusTargets(found.App.RecordRef(), apps.LockSet(s.name()), found.Refs), nil
+	m := packages.NewStatusTargets(found.App.RecordRef(), apps.LockSet(s.name()), found.Refs)
+	if found.Hidden != nil {
+		m.Hidden = fmt.Errorf("%s: %w", s.Title(), found.Hidden)
+	}
+	return m, nil
 }
 
 // hinted returns an error in the words of those about packages, with the app that could be meant if

@@ -416,6 +416,7 @@ func (b *Baseline) addUnwanted(
 	if err != nil {
 		return err
 	}
+	found.Incomplete = errors.Join(found.Incomplete, members.Hidden)
 	var targets []cluster.Target
 	for _, ref := range members.All.Refs() {
 		base, _, versioned := versions.Split(ref.Name)

@@ -171,6 +171,9 @@ func (c *offlineCluster) ListableKinds(
 	return nil, nil, nil
 }
 
+// WhyHidden returns nil: nothing exists.
+func (c *offlineCluster) WhyHidden(context.Context, schema.GroupKind) error { return nil }
+
 // Rediscover does nothing.
 func (c *offlineCluster) Rediscover(context.Context) error { return nil }
 

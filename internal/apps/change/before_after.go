@@ -85,6 +85,7 @@ func (s *calculator) deletion(live *unstructured.Unstructured) *Change {
 // objects count as the app's own: a version that takes their place replaces them.
 func (s *calculator) madeByController(live *unstructured.Unstructured) bool {
 	return !s.FromFiles && !s.Adopted[live] && resource.IsTransient(live) &&
+		!(s.DeleteGenerated && resource.IsGenerated(live)) &&
 		!(s.DeleteOwned && resource.HasAnnotation(live, resource.AnnOwnedForDeletion))
 }
 

@@ -46,6 +46,8 @@ type Options struct {
 	CountNext    bool // a version that is created is one of those that an annotation keeps
 
 	DeleteOwned bool // delete objects of controllers that are annotated for it
+	// DeleteGenerated deletes the objects of all deployments of one whose name the server makes.
+	DeleteGenerated bool
 
 	// KeepExcluded means that live objects keep the fields that all comparisons ignore: the
 	// difference of a deletion shows all that the app loses.

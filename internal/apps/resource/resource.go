@@ -94,6 +94,20 @@ func IsTransient(obj *unstructured.Unstructured) bool {
 	return len(parts) != 3 || parts[0] != "v1" || parts[1] != Key(obj)
 }
 
+// IsGenerated reports whether the server made the name of an object that was deployed. Its identity
+// has no name, so that it counts as transient: each deployment creates another one.
+func IsGenerated(obj *unstructured.Unstructured) bool {
+	if obj.GetGenerateName() == "" {
+		return false
+	}
+	unnamed := &unstructured.Unstructured{Object: map[string]any{}}
+	unnamed.SetGroupVersionKind(obj.GroupVersionKind())
+	unnamed.SetNamespace(obj.GetNamespace())
+	unnamed.SetGenerateName(obj.GetGenerateName())
+	parts := strings.Split(obj.GetAnnotations()[AnnIdentity], ";")
+	return len(parts) == 3 && parts[0] == "v1" && parts[1] == Key(unnamed)
+}
+
 // DeployedVersion returns the API version in which an object was deployed, by its identity, or "".
 func DeployedVersion(obj *unstructured.Unstructured) string {
 	parts := strings.Split(obj.GetAnnotations()[AnnIdentity], ";")

@@ -38,7 +38,7 @@ writes them after you have confirmed it; comments and layout stay.
 
 Exit codes:
   0    nothing drifted; with --fix nothing drifts any more; with --accept all is in the files
-  1    the set could not be compared or fixed, or a file not written: the error says why
+  1    the set, or an object of it, could not be compared or fixed, or a file not written: the error says why
   2    something drifted; with --fix or --accept something still does
   3    with --fix: an object failed, or was not ready in time
   130  interrupted; --watch ends as its last comparison: 0 or 2`,

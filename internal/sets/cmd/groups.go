@@ -206,7 +206,9 @@ func (f *applyFlags) runGroup(
 }
 
 // isFilter reports whether a flag selects objects.
-func isFilter(flag string) bool { return strings.HasPrefix(flag, "filter") }
+func isFilter(flag string) bool {
+	return strings.HasPrefix(flag, "filter") || flag == "selector"
+}
 
 // destroyGone destroys an app whose folder is gone.
 func (f *applyFlags) destroyGone(

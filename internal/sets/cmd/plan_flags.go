@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,10 +76,32 @@ func (f *applyFlags) planFile(ctx context.Context) (*packages.SavedPlan, error) 
 	return saved, nil
 }
 
+// kindNames is the value of a flag that takes names of kinds. A flag that follows one without its
+// value is no name: the run would begin without that flag.
+type kindNames []string
+
+// kindName matches KIND, KIND.GROUP, and * for all kinds.
+var kindName = regexp.MustCompile(`^(\*|[A-Za-z][A-Za-z0-9]*(\.[A-Za-z0-9.-]+)?)$`)
+
+// Set adds a name.
+func (k *kindNames) Set(name string) error {
+	if !kindName.MatchString(name) {
+		return errors.New("must be KIND, KIND.GROUP, or * for all kinds")
+	}
+	*k = append(*k, name)
+	return nil
+}
+
+// String returns the names.
+func (k *kindNames) String() string { return "[" + strings.Join(*k, ",") + "]" }
+
+// Type returns the word for the value in help.
+func (k *kindNames) Type() string { return "stringArray" }
+
 // addPlanned adds the native flags that apply and plan have in common.
 func (f *applyFlags) addPlanned(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.recreate, "recreate", nil,
+	flags.Var((*kindNames)(&f.recreate), "recreate",
 		"Delete and create again objects of this KIND[.GROUP], or of all kinds (*) but those that "+
 			"hold data, if a field that changes is immutable (can repeat)")
 	cli.CompleteFlag(cmd, "recreate", func(*cobra.Command) []string {

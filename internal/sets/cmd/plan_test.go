@@ -51,3 +51,15 @@ func printPlan(out io.Writer, t view.Terminal, outlooks []view.Outlook) error {
 	return setflags.Differences{}.Print(context.Background(), &cli.Env{}, out, t,
 		planChanges(outlooks))
 }
+
+// The name of a kind is no flag: without its value --recreate would take the next one.
+func TestKindNames(t *testing.T) {
+	for name, valid := range map[string]bool{
+		"*": true, "ConfigMap": true, "Job.batch": true, "--dry-run": false, "-y": false, "": false,
+	} {
+		var names kindNames
+		if err := names.Set(name); (err == nil) != valid {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -138,17 +138,22 @@ func (f *statusFlags) show(
 	if err != nil {
 		return err
 	}
+	var hidden error
 	met, err := f.Run(ctx, env, commands.StatusForm{
 		Rules: rules, JSON: f.output.Value == view.OutputJSON, Strict: true, Causes: true,
 		Ends: true, Stall: f.stall.value(f.Timeout),
 		Targets: func(ctx context.Context) (*packages.StatusTargets, packages.Cluster, error) {
-			return f.targets(ctx, env, kube, args)
+			m, client, err := f.targets(ctx, env, kube, args)
+			if err == nil {
+				hidden = m.Hidden
+			}
+			return m, client, err
 		},
 		Printer: func(out io.Writer, m *packages.StatusTargets, _ view.ChildRows) view.Printer {
 			return f.printer(env, out, m)
 		},
 	})
-	if err == nil && !met {
+	if err == nil && (!met || hidden != nil && f.Until.Value != "known") {
 		return &cli.ResultError{}
 	}
 	return err

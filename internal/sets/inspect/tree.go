@@ -93,6 +93,7 @@ func (f *treeFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 	if err != nil {
 		return f.Unrecorded(err)
 	}
+	setflags.WarnOfHidden(env, targets)
 	return f.show(ctx, env, set, client, targets)
 }
 

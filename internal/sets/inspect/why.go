@@ -149,6 +149,7 @@ func (f *whyFlags) explainNow(
 	if err != nil {
 		return nil, err
 	}
+	setflags.WarnOfHidden(env, targets)
 	w := wanted{expected: f.expect(ctx, env, kube, folder, set, client), client: client,
 		flags: env.ClusterFlags()}
 	w.missing = w.unwritten(targets.All)

@@ -277,7 +277,17 @@ func (f *Flags) Targets(
 		return nil, nil, err
 	}
 	m, err := set.Targets(ctx, client)
+	if err == nil {
+		WarnOfHidden(env, m)
+	}
 	return m, client, err
+}
+
+// WarnOfHidden warns of objects that a set may have and that cannot be listed.
+func WarnOfHidden(env *cli.Env, m *packages.StatusTargets) {
+	if m.Hidden != nil {
+		env.Notice("Warning: " + m.Hidden.Error())
+	}
 }
 
 // OpenHistory connects and returns the history of the set, and what messages call the set.
