@@ -198,9 +198,11 @@ type Drift struct {
 	// Compared are the objects that were compared, in the order of object.Compare.
 	Compared []object.Ref
 	// Unserved are objects that could not be compared because their kinds are not served, although
-	// they may exist. Incomplete says why; it is nil if there are none.
-	Unserved   []object.Ref
-	Incomplete error
+	// they may exist.
+	Unserved []object.Ref
+	// Uncompared are the errors of objects that lack a value of another object.
+	Uncompared []error
+	Incomplete error // why objects were not compared; nil if all were
 
 	wanted  map[object.Ref]wantedObject // by the names of the live objects
 	live    map[object.Ref]*unstructured.Unstructured
@@ -235,11 +237,16 @@ func (b *Baseline) Find(ctx context.Context, o drift.Options) (*Drift, error) {
 			found.Unserved = append(found.Unserved, d.live)
 			continue
 		}
-		found.Compared = append(found.Compared, d.live)
 		result, err := b.compare(d, live.Objects[d.live], live.Objects, o)
+		if left := (*uncomparedError)(nil); errors.As(err, &left) {
+			found.Uncompared = append(found.Uncompared, left)
+			found.Incomplete = errors.Join(found.Incomplete, left)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
+		found.Compared = append(found.Compared, d.live)
 		if result != nil {
 			found.Objects = append(found.Objects, *result)
 		}
@@ -282,12 +289,10 @@ func (b *Baseline) compare(
 		}
 		o.Private = o.Private || object.IsSecret(sources[list[i].Source])
 	}
-	if len(list) > 0 {
-		completed, err := mutation.Apply(want, list, sources)
-		if err != nil {
-			return nil, nil // its sources are missing, and are reported themselves
+	if len(list) > 0 && live != nil { // else it is missing, whatever its sources have
+		if want, err = mutation.Apply(want, list, sources); err != nil {
+			return nil, &uncomparedError{d.live, err}
 		}
-		want = completed
 	}
 	if b.rules != nil && live != nil {
 		if want, err = b.rules.Rebase(live, want); err != nil {
@@ -305,6 +310,17 @@ func (b *Baseline) compare(
 	}
 	result.Source = d.Source
 	return result, nil
+}
+
+// uncomparedError reports an object that cannot be compared, because a value is missing that it
+// takes from another object.
+type uncomparedError struct {
+	ref   object.Ref
+	cause error
+}
+
+func (e *uncomparedError) Error() string {
+	return fmt.Sprintf("%s was not compared: %v", e.ref, e.cause)
 }
 
 // isFrozen reports whether runs create the object and never update it.

@@ -292,6 +292,10 @@ func convert(
 	gvk := obj.GroupVersionKind()
 	kind, err := c.Kind(ctx, gvk.GroupKind())
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
+		if hidden := c.WhyHidden(ctx, gvk.GroupKind()); hidden != nil {
+			return obj, fmt.Sprintf("the cluster does not serve the kind %s now: %v", gvk.GroupKind(),
+				hidden), nil
+		}
 		return obj, fmt.Sprintf("the cluster does not have the kind %s any more", gvk.GroupKind()), nil
 	}
 	if err != nil || slices.Contains(kind.Versions(), gvk.Version) {

@@ -249,6 +249,9 @@ func WarnOfUnserved(env *cli.Env, found *sets.Drift) {
 	for _, ref := range found.Unserved {
 		env.Notice(fmt.Sprintf("Warning: %s was not compared: the cluster does not serve its kind", ref))
 	}
+	for _, err := range found.Uncompared {
+		env.Notice("Warning: " + err.Error())
+	}
 }
 
 // Print prints the result in the format of the flag.
