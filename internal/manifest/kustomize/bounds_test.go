@@ -159,3 +159,19 @@ func TestWithinBounds(t *testing.T) {
 		t.Errorf("Build returns %d objects, and %v", len(objects), err)
 	}
 }
+
+// TestLongLists checks that a long list is refused before its entries are looked at.
+func TestLongLists(t *testing.T) {
+	for field, entry := range map[string]string{
+		"resources": "missing.yaml", "patches": "{path: p.yaml}", "components": "../c",
+	} {
+		dir := t.TempDir()
+		writeTree(t, dir, "-- kustomization.yaml --\n"+field+":\n"+
+			strings.Repeat("- "+entry+"\n", maxReads+1))
+		_, err := Build(t.Context(), dir, Root{Dir: dir}, manifest.Options{})
+		want := "kustomization.yaml: " + field + " has 20001 entries, more than the limit of 20000"
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %.200v", field, err)
+		}
+	}
+}

@@ -91,6 +91,10 @@ func (t *tree) readFolder(dir string, plugins bool) {
 		t.add(path, "%s", err)
 		return
 	}
+	if field, n := longest(k); n > maxReads {
+		t.add(path, "%s has %d entries, more than the limit of %d", field, n, maxReads)
+		return
+	}
 	f.recipe = &recipe{path: path, texts: map[string]float64{}}
 	t.recipes[visit{rel, plugins}] = f.recipe
 	f.weigh(k)
@@ -102,6 +106,18 @@ func (t *tree) readFolder(dir string, plugins bool) {
 		f.checkPlain(k)
 	}
 	t.write(path, filepath.Join(rel, filepath.Base(path)), k)
+}
+
+// longest returns the field of a kustomization with the longest list, and its length.
+func longest(k *types.Kustomization) (field string, length int) {
+	value := reflect.ValueOf(k).Elem()
+	for i := range value.NumField() {
+		if f := value.Field(i); f.Kind() == reflect.Slice && f.Len() > length {
+			field, _, _ = strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
+			length = f.Len()
+		}
+	}
+	return field, length
 }
 
 // warnDeprecated adds a warning for each deprecated field.
