@@ -178,9 +178,10 @@ func (b *Baseline) Desired() []object.Ref {
 	return refs
 }
 
-// isCompared reports whether an object is one that runs of the set write and update.
+// isCompared reports whether an object is one that runs of the set write and update. One whose name
+// the server makes is created by each run, and none is its own.
 func (b *Baseline) isCompared(obj *unstructured.Unstructured) bool {
-	if obj.GetAPIVersion() == config.DocVersion {
+	if obj.GetAPIVersion() == config.DocVersion || obj.GetName() == "" {
 		return false
 	}
 	annotations := object.AnnotationsOf(obj)
