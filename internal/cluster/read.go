@@ -49,6 +49,9 @@ type Target struct {
 	object.Ref
 	Version       string
 	ManagedFields bool
+	// Record is set for a record of a set. Nothing is forgotten because of its kind: one that is
+	// unknown has no objects, and no definitions are read.
+	Record bool
 }
 
 // Snapshot is the result of Read. An object that is in neither part does not exist.
@@ -196,7 +199,7 @@ func (c *Client) batches(
 	for _, target := range targets {
 		kind, err := c.Kind(ctx, target.GroupKind())
 		if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) {
-			c.addUnknown(ctx, snapshot, target.Ref, unknown)
+			c.addUnknown(ctx, snapshot, target, unknown)
 			continue
 		}
 		if err != nil {
@@ -232,17 +235,21 @@ func (s *Snapshot) Hide(ref object.Ref, doubt error) {
 
 // addUnknown adds an object of an unknown kind to a snapshot.
 func (c *Client) addUnknown(
-	ctx context.Context, s *Snapshot, ref object.Ref, unknown *UnknownKindError,
+	ctx context.Context, s *Snapshot, target Target, unknown *UnknownKindError,
 ) {
-	s.Unserved.Insert(ref)
-	gk := ref.GroupKind()
-	if unknown.Cause != nil {
-		s.Broken, s.Doubts[gk] = errors.Join(s.Broken, unknown), unknown.Cause
-	} else if doubt := c.MayExist(ctx, gk); doubt != nil {
-		s.Doubts[gk] = doubt
-	} else {
-		s.NoKind.Insert(ref)
+	s.Unserved.Insert(target.Ref)
+	gk, doubt := target.GroupKind(), unknown.Cause
+	switch {
+	case doubt != nil:
+		s.Broken = errors.Join(s.Broken, unknown)
+	case !target.Record:
+		doubt = c.MayExist(ctx, gk)
 	}
+	if doubt != nil {
+		s.Doubts[gk] = doubt
+		return
+	}
+	s.NoKind.Insert(target.Ref)
 }
 
 // batch reads the objects of a batch. It defers objects that a list of several namespaces did not

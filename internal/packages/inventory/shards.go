@@ -113,7 +113,9 @@ func (s *Store) readShards(
 ) ([]*unstructured.Unstructured, error) {
 	var targets []cluster.Target
 	for number := first; number <= last; number++ {
-		targets = append(targets, cluster.Target{Ref: s.refOf(number), Version: s.format.kind().Version})
+		targets = append(targets, cluster.Target{
+			Ref: s.refOf(number), Version: s.format.kind().Version, Record: true,
+		})
 	}
 	if len(targets) == 0 {
 		return nil, nil

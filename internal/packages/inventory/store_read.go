@@ -16,7 +16,7 @@ import (
 func findByName(
 	ctx context.Context, c Cluster, inv *Inventory, version string,
 ) (*unstructured.Unstructured, error) {
-	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: inv.Ref, Version: version}})
+	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: inv.Ref, Version: version, Record: true}})
 	if err == nil {
 		err = snapshot.Broken
 	}
