@@ -221,16 +221,21 @@ func (c *Client) batches(
 	return groupBatches(wanted, MaxNamespaces), nil
 }
 
-// Hide records why an object that the server does not serve may exist.
-func (s *Snapshot) Hide(ref object.Ref, doubt error) {
-	s.Unserved.Insert(ref)
-	s.NoKind = object.NewSet(slices.DeleteFunc(s.NoKind.Refs(), func(other object.Ref) bool {
-		return other == ref
-	})...)
+// Hide records that objects in NoKind may exist after all, with the reasons by their kinds.
+func (s *Snapshot) Hide(doubts map[schema.GroupKind]error) {
+	noKind := object.NewSet()
+	for _, ref := range s.NoKind.Refs() {
+		if doubts[ref.GroupKind()] == nil {
+			noKind.Insert(ref)
+		} else {
+			s.Unserved.Insert(ref)
+		}
+	}
+	s.NoKind = noKind
 	if s.Doubts == nil {
 		s.Doubts = map[schema.GroupKind]error{}
 	}
-	s.Doubts[ref.GroupKind()] = doubt
+	maps.Copy(s.Doubts, doubts)
 }
 
 // addUnknown adds an object of an unknown kind to a snapshot.

@@ -223,14 +223,16 @@ func (e *Engine) readFresh(
 	if err != nil {
 		return nil, err
 	}
+	doubts := map[schema.GroupKind]error{}
 	for _, target := range unserved {
 		// a definition is going to be applied: the server may have another one
 		if ref := target.Ref; some.Has(ref) && again.NoKind.Has(ref) && !again.Unserved.Has(ref) {
 			if doubt := e.Cluster.WhyHidden(ctx, ref.GroupKind()); doubt != nil {
-				again.Hide(ref, doubt)
+				doubts[ref.GroupKind()] = doubt
 			}
 		}
 	}
+	again.Hide(doubts)
 	maps.Copy(live.Objects, again.Objects)
 	live.Unserved, live.NoKind = again.Unserved, again.NoKind
 	live.Broken, live.Doubts = again.Broken, again.Doubts

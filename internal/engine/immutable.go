@@ -122,11 +122,12 @@ func ownFields(manifest *unstructured.Unstructured, fields []string) []string {
 func recreate(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because *ImmutableError, o *Options,
 ) *result {
+	held := heldBack(p, step, because)
 	switch {
-	case step.Replace != plan.ReplaceImmutable, p.Holds(step) && heldBack(p, step, because) != nil:
+	case step.Replace != plan.ReplaceImmutable, held != nil && p.Holds(step):
 		return &result{op: step.Op, outcome: event.Failed, err: because}
-	case heldBack(p, step, because) != nil:
-		return heldBack(p, step, because)
+	case held != nil:
+		return held
 	case o.DryRun != DryRunNone:
 		return &result{
 			op: step.Op, outcome: event.Succeeded, recreates: true, would: p.Planned(step),

@@ -106,8 +106,8 @@ func writeInventory(
 			return &InitializedError{
 				Object: "ResourceGroup",
 				Err: fmt.Errorf("the package has an inventory already, in %s; --force begins a new one: "+
-					"right for a copy of another package, whose objects stay the other's; objects that "+
-					"this folder alone describes would become unknown, so convert or rename it instead",
+					"right for a copy of another package, whose objects stay the other's; else the deployed "+
+					"objects would become unknown, and rename is for another name",
 					obj.Origin),
 			}
 		}

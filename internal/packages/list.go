@@ -83,7 +83,7 @@ func FindInventory(
 		Namespace: namespace, Name: name,
 	}
 	configMap := object.Ref{Kind: inventory.ConfigMapKind.Kind, Namespace: namespace, Name: name}
-	found, err := c.Read(ctx, []cluster.Target{{Ref: group}, {Ref: configMap}})
+	found, err := c.Read(ctx, []cluster.Target{{Ref: group, Record: true}, {Ref: configMap}})
 	if err != nil {
 		return nil, fmt.Errorf("find the record %s in namespace %s: %w", name, namespace, err)
 	}

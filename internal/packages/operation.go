@@ -346,8 +346,8 @@ func (o *Operation) Forgotten() []string {
 	var lines []string
 	for _, ref := range o.plan.Forgotten {
 		lines = append(lines, fmt.Sprintf("%s is removed from the record: the cluster does not have "+
-			"the kind %s any more, or in another scope: there is no such object", ref.Short(),
-			ref.GroupKind()))
+			"the kind %s any more, or has it with another scope, so the object does not exist",
+			ref.Short(), ref.GroupKind()))
 	}
 	return lines
 }

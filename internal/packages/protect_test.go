@@ -149,7 +149,8 @@ func TestMembersOfKindsThatAreGone(t *testing.T) {
 				op.LeavesUnknown())
 		}
 		if want := "thing.gone.example.com/t is removed from the record: the cluster does not have the " +
-			"kind Thing.gone.example.com any more, or in another scope: there is no such object"; gone {
+			"kind Thing.gone.example.com any more, or has it " +
+			"with another scope, so the object does not exist"; gone {
 			if diff := cmp.Diff([]string{want}, op.Forgotten()); diff != "" {
 				t.Errorf("forgotten (-want +got):\n%s", diff)
 			}

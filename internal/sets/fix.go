@@ -80,7 +80,8 @@ func (f *Fix) Drift() *Drift { return f.drift }
 func (f *Fix) Left() []LeftDrift { return f.left }
 
 // Remaining compares again after the fix was run, and returns the objects that drift still, in
-// order: those of Left, and those whose fields the server has not as they were written.
+// order: those of Left, and those whose fields the server has not as they were written. The error
+// may be about objects that could not be compared.
 func (f *Fix) Remaining(ctx context.Context) ([]LeftDrift, error) {
 	found, err := f.baseline.Find(ctx, f.options.Options)
 	if err != nil {
@@ -90,7 +91,7 @@ func (f *Fix) Remaining(ctx context.Context) ([]LeftDrift, error) {
 	for _, left := range f.left {
 		known[left.Ref] = left.Reason
 	}
-	return remaining(found, known), nil
+	return remaining(found, known), found.Incomplete
 }
 
 // remaining returns the objects that drifted, with the reasons that are known.

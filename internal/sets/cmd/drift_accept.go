@@ -61,7 +61,7 @@ func (f *driftFlags) runAccept(
 	case len(x.Left) > 0, len(x.Files) > 0 && f.apply.dryRun.Is():
 		return &cli.ExitCodeError{Code: inspect.ExitDrift}
 	}
-	return nil
+	return x.result.Drift.Incomplete
 }
 
 // print prints how the files change, and what is not accepted.

@@ -137,7 +137,7 @@ func (f *driftFlags) runFix(
 	}
 	drifts := x.remains || mode != engine.DryRunNone
 	if errors.Is(err, errNothingToFix) {
-		err, drifts = nil, len(x.fix.Left()) > 0
+		err, drifts = x.fix.Drift().Incomplete, len(x.fix.Left()) > 0
 	}
 	if err == nil && drifts {
 		return &cli.ExitCodeError{Code: inspect.ExitDrift}
