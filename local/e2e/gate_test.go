@@ -31,6 +31,7 @@ type gate struct {
 	open    chan struct{} // closed when the held requests may pass
 	passed  chan struct{} // closed when all requests that pass were answered
 	locked  atomic.Bool   // whether a Lease was read that exists
+	kills   atomic.Bool   // hold all other writes, too, as soon as those that pass have arrived
 
 	mu               sync.Mutex
 	left, unanswered int
@@ -109,6 +110,10 @@ func writeGateConfig(path, namespace, server string) error {
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !g.pattern.MatchString(r.Method+" "+r.URL.Path) || r.URL.Query().Has("watch") {
+		if g.kills.Load() && r.Method != http.MethodGet && g.full() {
+			<-r.Context().Done()
+			return
+		}
 		g.proxy.ServeHTTP(w, r)
 		return
 	}
@@ -137,6 +142,13 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// full reports whether all requests that pass have arrived.
+func (g *gate) full() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.left == 0
+}
+
 // answered counts a request that was answered.
 func (g *gate) answered() {
 	g.mu.Lock()
@@ -146,13 +158,14 @@ func (g *gate) answered() {
 	}
 }
 
-// killAtWrite runs a command and kills it as soon as a number of its writes were answered. Later
-// writes do not reach the API server.
+// killAtWrite runs a command and kills it as soon as a number of its writes that match a pattern
+// were answered. No later write of any kind reaches the API server.
 func killAtWrite(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) >= 3, neg, "killatwrite COUNT REGEXP COMMAND [ARGUMENT]...")
 	ctx, cancel := context.WithTimeout(context.Background(), hangTimeout)
 	defer cancel()
 	g, kubeconfig := gated(ctx, ts, number(ts, args[0]), args[1])
+	g.kills.Store(true)
 	cmd := command(ctx, ts, args[2:])
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
