@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/muster-deploy/muster/local/registry"
+	"github.com/muster-deploy/muster/local/webhook"
 )
 
 // commands returns the commands of scripts besides those of testscript.
@@ -48,6 +49,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"startserver":         startServer,
 	}
 	maps.Copy(all, registry.Commands())
+	maps.Copy(all, webhook.Commands())
 	return all
 }
 
@@ -116,14 +118,20 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(startPlane(context.Background()))
 }
 
-// expand replaces ${NS} in files by the namespace of the script.
+// expand replaces ${NS} in files by the namespace of the script, and ${WEBHOOK}, ${WEBHOOK_PORT}
+// and ${WEBHOOK_CA} by the values of the command webhook.
 func expand(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) > 0, neg, "expand FILE...")
 	for _, file := range args {
-		text := strings.ReplaceAll(ts.ReadFile(file), "${NS}", ts.Getenv("NS"))
+		text := expanded.ReplaceAllStringFunc(ts.ReadFile(file), func(name string) string {
+			return ts.Getenv(strings.Trim(name, "${}"))
+		})
 		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o600))
 	}
 }
+
+// expanded matches the variables that expand replaces.
+var expanded = regexp.MustCompile(`\$\{(NS|WEBHOOK|WEBHOOK_PORT|WEBHOOK_CA)\}`)
 
 // target checks that the last command named once on standard error what it was about, by a
 // regular expression such as: 2 objects of package "shop". The other lines are those of a file, or

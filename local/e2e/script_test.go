@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/muster-deploy/muster/local/registry"
+	"github.com/muster-deploy/muster/local/webhook"
 )
 
 // setup creates a namespace for a script ($NS), a kubeconfig with this namespace ($KUBECONFIG) and
@@ -48,6 +49,7 @@ func setup(env *testscript.Env, dir string) error {
 	env.Setenv("HOME", home)
 	env.Setenv("EXAMPLES", examples)
 	registry.Setup(env)
+	webhook.Setup(env)
 	env.Setenv("TOOLS", filepath.Join(bin, "tools"))
 	return nil
 }
