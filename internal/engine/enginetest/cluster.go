@@ -41,9 +41,12 @@ type Cluster struct {
 	Script map[object.Ref][]Change // changes by controllers after each write of an object
 	// time from deletion to removal; by default 0 without finalizers
 	Lingers map[object.Ref]time.Duration
-	Fails   map[object.Ref]error   // errors of writes and deletions
-	Answers map[object.Ref][]error // results of the next writes, in order; nil stores the write
-	Takes   time.Duration          // duration of a write
+	// Rewrites are how long after each deletion of an object a controller creates it once more with
+	// nothing but its name, as one does that applies fields of an object that it still remembers.
+	Rewrites map[object.Ref][]time.Duration
+	Fails    map[object.Ref]error   // errors of writes and deletions
+	Answers  map[object.Ref][]error // results of the next writes, in order; nil stores the write
+	Takes    time.Duration          // duration of a write
 	// limit of concurrent writes; others get a retry-after of 1s; 0 is none
 	TooMuch  int
 	Slow     map[object.Ref]time.Duration // additional duration of the writes of an object

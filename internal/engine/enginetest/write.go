@@ -93,6 +93,7 @@ func (c *Cluster) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
 	if d.Propagation == metav1.DeletePropagationOrphan {
 		c.orphan(obj.GetUID())
 	}
+	c.rewrite(d.Ref, obj)
 	wait, held := c.Lingers[d.Ref], len(obj.GetFinalizers()) > 0
 	if held {
 		marked, now := obj.DeepCopy(), metav1.Now()
@@ -106,6 +107,20 @@ func (c *Cluster) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
 		c.remove(d.Ref)
 	}
 	return false, c.count("delete", d.Ref)
+}
+
+// rewrite lets a controller create a deleted object once more, if it is one of Rewrites.
+func (c *Cluster) rewrite(ref object.Ref, deleted *unstructured.Unstructured) {
+	if len(c.Rewrites[ref]) == 0 {
+		return
+	}
+	after := c.Rewrites[ref][0]
+	c.Rewrites[ref] = c.Rewrites[ref][1:]
+	rest := &unstructured.Unstructured{Object: map[string]any{}}
+	rest.SetGroupVersionKind(deleted.GroupVersionKind())
+	rest.SetName(ref.Name)
+	rest.SetNamespace(ref.Namespace)
+	c.later(ref, "", Change{After: after, Makes: rest})
 }
 
 // orphan removes the owner references to an object from all others.
