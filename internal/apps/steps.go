@@ -60,6 +60,7 @@ func (r *Run) buildPlan() error {
 	}
 	if r.options.GuardDeletes {
 		steps = guardPruning(guardControllers(steps), r.options.PruneAfterFailure)
+		plan.DeleteAggregatesFirst(steps)
 	}
 	if r.options.Waves {
 		steps = plan.InWaves(steps)

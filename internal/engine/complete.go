@@ -34,7 +34,7 @@ func sources(p *plan.Plan) map[object.Ref]bool {
 func (r *run) look(i int, s cluster.ObjectEvent) observation {
 	step := &r.plan.Steps[i]
 	seen := look(r.engine.rules(), s, step.Op.AwaitsDeletion())
-	if r.sources[step.Ref] {
+	if r.sources[step.Ref] || step.Returns {
 		seen.object = s.Object
 	}
 	return seen

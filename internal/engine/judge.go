@@ -25,6 +25,8 @@ func (r *run) judge(ctx context.Context, i int) {
 		r.observed(i)
 	case t.seen.before(t.base):
 		r.wait(i) // the observation is older than our write
+	case step.Returns && r.mayReturn(ctx, i, gone, replaced):
+		// its dependents start meanwhile
 	case step.Op.AwaitsDeletion() && (gone || replaced):
 		r.settle(i, event.Succeeded, nil)
 	case step.Op.AwaitsDeletion():

@@ -45,6 +45,7 @@ type track struct {
 	fails     string    // key of the deadline of its verdict
 	failsAt   time.Time // the deadline itself
 	rests     time.Time // end of the period in which its status is not trusted; or zero
+	redeletes bool      // what a controller created in its place is being deleted
 
 	since   time.Time // start of the wait, or the last time its controller was not up to date
 	changed time.Time // time of the last observation
@@ -72,6 +73,7 @@ type message struct {
 	seen     observation
 	checked  []checked // the end of a check of unchanged objects
 	lastRead *lastRead // the end of a last read
+	redone   *redone   // the end of the deletion of a remnant
 }
 
 // run carries out one plan. Only the goroutine of loop uses its fields. Other goroutines send it
@@ -299,6 +301,11 @@ func (r *run) handle(ctx context.Context, m message) {
 	}
 	if m.lastRead != nil {
 		r.endLastRead(ctx, m.lastRead)
+		return
+	}
+	if m.redone != nil {
+		r.inFlight--
+		r.endRedeletion(ctx, m.step, m.redone)
 		return
 	}
 	if m.done != nil {

@@ -38,6 +38,7 @@ func Build(in Input) (*Plan, error) {
 		return nil, err
 	}
 	b.clearNeedsBeforeRecord()
+	b.deleteAggregatesFirst()
 	p := &Plan{
 		Steps:              b.orderedSteps(),
 		Recorded:           in.Recorded,
@@ -66,11 +67,13 @@ func Build(in Input) (*Plan, error) {
 	return p, nil
 }
 
-// node is a step that is being planned. Needs holds the nodes that must succeed first; dependsOn
-// holds the nodes it depends on, whatever happens to either.
+// node is a step that is being planned. Needs holds the nodes that must succeed first, after those
+// that must have settled, unless the order of rounds contradicts; dependsOn holds the nodes it
+// depends on, whatever happens to either.
 type node struct {
 	Step
 	needs         []int
+	after         []int
 	dependsOn     []int
 	substitutions []mutation.Substitution
 }

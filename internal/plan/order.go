@@ -196,6 +196,11 @@ func (b *builder) appendOrdered(steps []Step, members []int, position []int) []S
 				edges[k] = append(edges[k], index[j])
 			}
 		}
+		for _, j := range b.nodes[i].after {
+			if m, ok := index[j]; ok && position[j] < 0 {
+				edges[k] = append(edges[k], m)
+			}
+		}
 	}
 	next := func(k int) []int { return edges[k] }
 	less := func(x, y int) bool { return b.less(members[x], members[y]) }
@@ -207,6 +212,12 @@ func (b *builder) appendOrdered(steps []Step, members []int, position []int) []S
 			step.Needs = append(step.Needs, position[j])
 		}
 		slices.Sort(step.Needs)
+		for _, j := range b.nodes[i].after {
+			if position[j] >= 0 {
+				step.After = append(step.After, position[j])
+			}
+		}
+		slices.Sort(step.After)
 		steps = append(steps, step)
 	}
 	return steps

@@ -170,6 +170,9 @@ type Step struct {
 	// Wait lets the step settle when the object is ready or gone, else it settles when written.
 	Wait    bool          `json:"wait,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // limit of the wait; 0: that of the run
+	// Returns marks the deletion of an object that its controller may create once more: what the
+	// controller creates is deleted, too, and the step settles when the object has stayed away.
+	Returns bool `json:"returns,omitempty"`
 
 	// Reverts marks an update that puts back some fields of a live object and changes nothing else. It
 	// returns the same update of a newer state of the object, if others have changed that since the
@@ -311,6 +314,9 @@ func (p *Plan) String() string {
 		writeEdges(&b, " after", step.After)
 		if step.BeforeRecord {
 			b.WriteString(" first")
+		}
+		if step.Returns {
+			b.WriteString(" returns")
 		}
 		if step.FullReplace {
 			b.WriteString(" whole")
