@@ -102,8 +102,9 @@ func stepsBefore(steps []Step, i int) []bool {
 // IsRemnant reports whether an object is what the controller creates that still remembers a role
 // which was deleted: one with a name and rules, and nothing by which somebody would know it.
 func IsRemnant(obj *unstructured.Unstructured) bool {
-	return obj.GroupVersionKind().GroupKind() == clusterRoleKind &&
-		obj.Object[aggregationRule] == nil && len(obj.GetLabels())+len(obj.GetAnnotations())+len(obj.GetOwnerReferences()) == 0
+	marks := len(obj.GetLabels()) + len(obj.GetAnnotations()) + len(obj.GetOwnerReferences())
+	return obj.GroupVersionKind().GroupKind() == clusterRoleKind && marks == 0 &&
+		obj.Object[aggregationRule] == nil
 }
 
 // deleteAggregatesFirst does for nodes what DeleteAggregatesFirst does for steps.
