@@ -154,6 +154,7 @@ func (t *track) keepLogs(causes []ready.Cause) {
 // emitCauses emits the causes of a step, and fails it if it is stuck.
 func (r *run) emitCauses(i int, causes []ready.Cause) {
 	r.tracks[i].keepLogs(causes)
+	causes = r.masked(causes)
 	e := event.Event{Kind: event.Explained, Step: i, Op: r.plan.Steps[i].Op, Causes: causes}
 	if r.observing != nil {
 		e.Status = r.tracks[i].seen.verdict.Status
@@ -163,6 +164,20 @@ func (r *run) emitCauses(i int, causes []ready.Cause) {
 		r.tracks[i].explained = true
 		r.settle(i, event.Failed, nil)
 	}
+}
+
+// masked returns causes without the values of the Secrets of the set. Programs write them into logs
+// and into the messages with which they end.
+func (r *run) masked(causes []ready.Cause) []ready.Cause {
+	causes = slices.Clone(causes)
+	for i := range causes {
+		c := &causes[i]
+		c.Message, c.Log = r.secretTexts().Replace(c.Message), slices.Clone(c.Log)
+		for j, line := range c.Log {
+			c.Log[j] = r.secretTexts().Replace(line)
+		}
+	}
+	return causes
 }
 
 // isStuck reports whether a step fails because of a cause: the run is to stop at such causes, and

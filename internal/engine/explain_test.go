@@ -126,6 +126,33 @@ func TestCausesAreEmittedAtOnce(t *testing.T) {
 	})
 }
 
+// A program that prints its password when it crashes shows it to nobody: neither in a run, nor to
+// those who ask for the state of the set later.
+func TestCausesHideSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		secret := thing("Secret/login")
+		secret.Object["stringData"] = map[string]any{"password": "hunter22"}
+		w := newWorld(&enginetest.Cluster{
+			Script: map[object.Ref][]enginetest.Change{
+				ref("Deployment/slow"): {{After: time.Minute, Status: available}},
+			},
+			Logs: map[object.Ref][]string{ref("Pod/b"): {"no access with hunter22"}},
+		})
+		time.AfterFunc(time.Second, func() {
+			w.Put(w.child("Deployment/slow", "Pod/b", container(map[string]any{
+				"terminated": map[string]any{"exitCode": int64(1), "message": "hunter22 is wrong"},
+			})))
+		})
+		if _, err := w.apply(t.Context(), policy(), engine.Options{LogLines: 2},
+			want(thing("Deployment/slow"), secret)...); err != nil {
+			t.Fatal(err)
+		}
+		w.explained()
+		w.expect(t, `
+			explained create deployment.apps/slow: container c crashes: it ended with exit code 1: *** is wrong [no access with ***]`)
+	})
+}
+
 // The last lines of the log of a crash are in the last explanation too, when the time of the run is
 // over, and also if the container that is starting again has no log.
 func TestLogsStayWhenTheTimeIsOver(t *testing.T) {

@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
@@ -77,6 +82,9 @@ func (e *Engine) Observe(
 		}
 	})
 	r.observing, r.unattended = &observing{until: o.Until, unserved: live.Unserved}, o.Unattended
+	r.secretTexts = sync.OnceValue(func() *strings.Replacer {
+		return diff.SecretTexts(slices.Collect(maps.Values(live.Objects))...)
+	})
 	for i, ref := range refs {
 		r.observeFirst(i, live.Objects[ref])
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -99,6 +101,7 @@ type run struct {
 	triesCreations bool                // a client dry run asks the server about creations
 	sources        map[object.Ref]bool // objects from which other objects take values
 	messages       chan message
+	secretTexts    func() *strings.Replacer // hides the values of the Secrets of the set
 
 	inFlight  int // writes in progress
 	writes    writeLimit
@@ -162,7 +165,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 
 		definitions: definitionSteps(p), triesCreations: p.Creations() <= o.TryCreations,
 		sources:  sources(p),
-		messages: make(chan message),
+		messages: make(chan message), secretTexts: sync.OnceValue(p.SecretTexts),
 		writes: writeLimit{
 			fixed:     o.Concurrency > 0,
 			limit:     o.Concurrency,

@@ -1,6 +1,23 @@
 package plan
 
-import "github.com/muster-deploy/muster/internal/object"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// SecretTexts returns what hides the values of the Secrets of a plan in logs and messages.
+func (p *Plan) SecretTexts() *strings.Replacer {
+	var objects []*unstructured.Unstructured
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		objects = append(objects, step.Want, step.Have, step.Draft)
+	}
+	return diff.SecretTexts(objects...)
+}
 
 // MarkSensitive marks the steps whose objects hold values of Secrets: those that take a value from
 // a Secret, or from another marked object. Sources are those of each step. Values that the live

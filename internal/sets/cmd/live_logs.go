@@ -13,7 +13,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/crash"
-	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/podlogs"
@@ -36,7 +35,7 @@ func (s *logSource) reader(p *plan.Plan) func(int, *live.Log) func() {
 	if s.cluster == nil {
 		return nil
 	}
-	mask, lines := secretMask(p), screenLogLines
+	mask, lines := p.SecretTexts(), screenLogLines
 	return func(i int, to *live.Log) func() {
 		step := &p.Steps[i]
 		if !mayHavePods(step.Ref) {
@@ -124,14 +123,4 @@ func (l screenLog) Event(c podlogs.Container, e podlogs.Event, err error) {
 		return
 	}
 	l.to.Add(live.LogLine{Container: c.Pod.Name + "/" + c.Name, Text: text, Note: true})
-}
-
-// secretMask returns what hides the values of the Secrets of a plan, line by line.
-func secretMask(p *plan.Plan) *strings.Replacer {
-	var objects []*unstructured.Unstructured
-	for i := range p.Steps {
-		step := &p.Steps[i]
-		objects = append(objects, step.Want, step.Have, step.Draft)
-	}
-	return diff.SecretTexts(objects...)
 }
