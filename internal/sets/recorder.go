@@ -71,16 +71,17 @@ type Recorder struct {
 	basis    Basis
 	adopted  []object.Ref
 	created  *object.Set
-	deleted  bool  // an object was deleted to be created again, and was not
-	unseen   bool  // the run does not wait until objects are ready
-	forgot   error // why the history of a destroyed set is not deleted
+	wrote    *object.Set // also objects whose writes failed
+	deleted  bool        // an object was deleted to be created again, and was not
+	unseen   bool        // the run does not wait until objects are ready
+	forgot   error       // why the history of a destroyed set is not deleted
 }
 
 // NewRecorder returns a recorder of an operation.
 func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 	return &Recorder{
 		Operation: op, options: o, changes: map[history.Change]int{}, causes: map[int]ready.Cause{},
-		evidence: newEvidence(), created: object.NewSet(),
+		evidence: newEvidence(), created: object.NewSet(), wrote: object.NewSet(),
 		store: history.Store{
 			Cluster: c, Manager: HistoryManager, Limit: o.Limit, Secrets: o.Secrets,
 			Keep: o.Restores,
@@ -190,6 +191,7 @@ func (r *Recorder) add(e event.Event) {
 	case event.Acted:
 		if e.Op.Writes() && e.Outcome != event.Skipped {
 			r.tried = true
+			r.wrote.Insert(e.Ref)
 		}
 		if e.Op.Writes() && e.Outcome == event.Succeeded {
 			r.changes[history.Change{Op: verbs[e.Op], Kind: e.Ref.Kind}]++
@@ -342,6 +344,9 @@ func (r *Recorder) Revision() history.Meta { return r.revision }
 
 // Created reports whether the run has created an object.
 func (r *Recorder) Created(ref object.Ref) bool { return r.created.Has(ref) }
+
+// Wrote reports whether the run has sent a write of an object.
+func (r *Recorder) Wrote(ref object.Ref) bool { return r.wrote.Has(ref) }
 
 // FailedAfterChanges reports whether the run has changed objects and was no success.
 func (r *Recorder) FailedAfterChanges() bool {

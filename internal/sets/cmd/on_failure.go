@@ -124,15 +124,21 @@ func (f *applyFlags) prepareRecovery(
 	return good.Number, op, err
 }
 
-// checkRecovery returns an error if the plan of a rollback that nobody has seen deletes what the
-// failed run did not create: it was there before that run, although no revision that succeeded has
-// it.
+// checkRecovery returns an error if the plan of a rollback that nobody has seen changes what the
+// failed run did not: it deletes what was there before that run, although no revision that was a
+// success has it, or takes back what others have deployed or changed since.
 func checkRecovery(p *plan.Plan, failed *sets.Recorder) error {
 	for _, step := range p.Steps {
-		if step.Op == plan.Delete && !failed.Created(step.Ref) {
-			return fmt.Errorf("that would delete %s, which the run did not create; the command rollback "+
-				"shows what it does, and asks", step.Ref)
+		change := ""
+		switch {
+		case step.Op == plan.Delete && !failed.Created(step.Ref):
+			change = fmt.Sprintf("delete %s, which the run did not create", step.Ref)
+		case step.Op.Writes() && !failed.Wrote(step.Ref):
+			change = fmt.Sprintf("change %s, which the run did not", step.Ref)
+		default:
+			continue
 		}
+		return fmt.Errorf("that would %s; the command rollback shows what it does, and asks", change)
 	}
 	return nil
 }
