@@ -64,8 +64,16 @@ func (r *Run) setOwnership(step *plan.Step, c *change.Change) (err error) {
 	if step.Op == plan.Update && r.options.ServerSide && len(step.Patch.Data) == 0 {
 		step.Want, err = r.options.Ignore.LeaveOut(owned.leaveOut(step.Want, c.Existing), c.Existing,
 			diff.Applier{Manager: Manager, Updates: true})
+		if err == nil {
+			step.Disown = staleData(step).Removal(step.Have, step.Want)
+		}
 	}
 	return err
+}
+
+// staleData returns the data of a Secret that a server-side apply of a step does not remove.
+func staleData(step *plan.Step) plan.Others {
+	return plan.Others{StaleData: diff.StaleStringData(step.Have, step.Want, Manager)}
 }
 
 // hasReplicas reports whether an input says how many replicas there are.

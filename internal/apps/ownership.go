@@ -135,7 +135,7 @@ func (r *Run) markOwners(step *plan.Step, c *change.Change) (err error) {
 	case plan.Update:
 		step.ReasonCode, step.Reason = plan.ReasonAdopted, "it belonged to "+text
 		if r.options.ServerSide {
-			marks := plan.Others{}
+			marks := staleData(step)
 			marks.Labels, marks.Annotations = owner.MarksOf(others)
 			step.Disown = marks.Removal(step.Have, step.Want)
 		}

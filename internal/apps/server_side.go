@@ -22,7 +22,8 @@ func serverSideObject(
 	if err != nil {
 		return nil, err
 	}
-	return lastapplied.CopyAnnotations(becomes, sent), nil
+	// The manager must own the data: the server removes no stringData.
+	return lastapplied.CopyAnnotations(becomes, diff.WithEncodedData(sent)), nil
 }
 
 // serverSideMerge returns a live object after the server has merged an input into it: fields that

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
@@ -22,6 +23,15 @@ func MergePatch(live, want *unstructured.Unstructured) (Patch, error) {
 	}
 	data, err := json.Marshal(fields)
 	return Patch{Type: types.MergePatchType, Data: data}, err
+}
+
+// Merged returns an object after a JSON merge patch; it shares values with the object.
+func (p Patch) Merged(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	fields := map[string]any{}
+	if err := utiljson.Unmarshal(p.Data, &fields); err != nil {
+		return nil, err
+	}
+	return &unstructured.Unstructured{Object: applyMergePatch(obj.Object, fields)}, nil
 }
 
 // mergePatch returns the JSON merge patch (RFC 7386) that brings live to want and deletes what

@@ -53,18 +53,20 @@ func foldStringData(obj *unstructured.Unstructured) {
 		return
 	}
 	data := fieldsOf(obj.Object, "data")
-	if data == nil {
-		data = map[string]any{}
+	if data == nil && obj.Object["data"] != nil {
+		return // the server refuses it
 	}
+	encoded := make(map[string]any, len(data)+len(plain))
+	maps.Copy(encoded, data)
 	for key, value := range plain {
 		s, ok := value.(string)
 		if !ok {
 			return
 		}
-		data[key] = base64.StdEncoding.EncodeToString([]byte(s))
+		encoded[key] = base64.StdEncoding.EncodeToString([]byte(s))
 	}
 	delete(obj.Object, "stringData")
-	if len(data) > 0 {
-		obj.Object["data"] = data
+	if len(encoded) > 0 {
+		obj.Object["data"] = encoded
 	}
 }

@@ -184,6 +184,9 @@ func write(
 		w.Force = true // the run adopts its own updates before
 		live, err = c.Write(ctx, w)
 	}
+	if err == nil && o.DryRun != DryRunNone && len(step.Disown.Data) > 0 {
+		live, err = step.Disown.Merged(live)
+	}
 	switch {
 	case step.Reverts != nil && err == nil && o.DryRun == DryRunNone:
 		return keepApplier(ctx, c, p, live)
@@ -201,7 +204,8 @@ func write(
 	}
 }
 
-// disown removes the marks of former owners, and returns the step with the object after that.
+// disown removes what no apply removes, as the marks of former owners, and returns the step with
+// the object after that.
 func disown(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) (*plan.Step, error) {
 	unmarked, err := c.Write(ctx, cluster.Write{
 		Object: step.Have, Method: cluster.Patch, PatchType: step.Disown.Type,

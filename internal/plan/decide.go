@@ -173,6 +173,10 @@ func (w writeMode) changesNothing(
 func (w writeMode) decideServerSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
+	if w.encodes {
+		want, former.StaleData = diff.WithEncodedData(want),
+			diff.StaleStringData(step.Have, want, w.manager)
+	}
 	described := want
 	want, err := w.ignore.LeaveOut(w.withoutReplicas(step, want), step.Have,
 		diff.Applier{Manager: w.manager, LastApplied: w.lastApplied})

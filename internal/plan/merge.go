@@ -15,7 +15,11 @@ import (
 func (p *Plan) MigrationResult(
 	step *Step, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
-	_, result, err := diff.ThreeWay(appliedTo(step.Have, p.LastApplied), step.Want, live)
+	applied := appliedTo(step.Have, p.LastApplied)
+	if p.EncodeStringData {
+		applied = diff.WithEncodedData(applied)
+	}
+	_, result, err := diff.ThreeWay(applied, step.Want, live)
 	if err != nil {
 		return nil, fmt.Errorf("compute the change: %w", err)
 	}

@@ -121,10 +121,10 @@ func (o Others) withMaps(want *unstructured.Unstructured) *unstructured.Unstruct
 	return want
 }
 
-// Removal returns the patch that removes the marks from an object that others have not recreated,
-// or a zero patch if there are none.
+// Removal returns the patch that removes the marks, and the stale data of a Secret, from an object
+// that others have not recreated, or a zero patch if there are none.
 func (o Others) Removal(live, want *unstructured.Unstructured) diff.Patch {
-	metadata := map[string]any{}
+	metadata, fields := map[string]any{}, map[string]any{}
 	for field, keys := range map[string][]string{"labels": o.Labels, "annotations": o.Annotations} {
 		removed := map[string]any{}
 		for _, key := range keys {
@@ -138,11 +138,18 @@ func (o Others) Removal(live, want *unstructured.Unstructured) diff.Patch {
 			metadata[field] = removed
 		}
 	}
-	if len(metadata) == 0 {
+	if len(o.StaleData) > 0 {
+		removed := make(map[string]any, len(o.StaleData))
+		for _, key := range o.StaleData {
+			removed[key] = nil
+		}
+		fields["data"] = removed
+	}
+	if len(metadata)+len(fields) == 0 {
 		return diff.Patch{}
 	}
-	metadata["uid"] = live.GetUID()
-	data, err := json.Marshal(map[string]any{"metadata": metadata})
+	metadata["uid"], fields["metadata"] = live.GetUID(), metadata
+	data, err := json.Marshal(fields)
 	if err != nil {
 		panic(fmt.Sprintf("marshal a map of strings: %v", err)) // cannot happen
 	}

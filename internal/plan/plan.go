@@ -130,7 +130,8 @@ type Step struct {
 	Diff   diff.Diff                  `json:"diff,omitempty"`
 	Patch  diff.Patch                 `json:"patch,omitzero"` // client-side update, or orphan
 
-	// Disown removes the marks of former owners before a server-side apply.
+	// Disown removes the marks of former owners, and what no apply removes, before a server-side
+	// apply.
 	Disown diff.Patch `json:"disown,omitzero"`
 	// Contested are the fields of an update that others own.
 	Contested []Contest `json:"contested,omitempty"`

@@ -95,7 +95,8 @@ type Policy struct {
 	// LeaveReplicas leaves the replicas of workloads to the autoscalers that set them.
 	LeaveReplicas bool
 
-	// EncodeStringData lets a client-side apply of a Secret remove values that were in its stringData.
+	// EncodeStringData lets an apply of a Secret remove values that were in its stringData, which it
+	// takes for data.
 	EncodeStringData bool
 
 	Conflicts Conflicts // what happens with fields that others own
@@ -204,6 +205,10 @@ type Owner struct {
 type Others struct {
 	Text                string   // for messages
 	Labels, Annotations []string // their marks, by key; adoption removes them
+
+	// StaleData are keys of the data of a Secret that a server-side apply of the set does not remove;
+	// see diff.StaleStringData.
+	StaleData []string
 }
 
 // Adoption is which objects of others may be written or deleted.
