@@ -30,7 +30,9 @@ func boats(fields ...string) *unstructured.Unstructured {
 		},
 		"spec": map[string]any{
 			"group": "example.com", "names": map[string]any{"kind": "Boat", "plural": "boats"},
-			"versions": []any{map[string]any{"name": "v1", "served": true, "schema": properties}},
+			"versions": []any{map[string]any{"name": "v1", "served": true, "schema": map[string]any{
+				"openAPIV3Schema": map[string]any{"type": "object", "properties": properties},
+			}}},
 		},
 		"status": map[string]any{"conditions": []any{
 			map[string]any{"type": "Established", "status": "True"},

@@ -62,10 +62,12 @@ type Cluster struct {
 	Asked    [][]object.Ref               // arguments of each Read
 	Logs     map[object.Ref][]string      // the logs of pods
 	// Stores changes, in place, what a write stores, as a server does that drops values; may be nil
-	Stores  func(*unstructured.Unstructured)
-	Queries []cluster.Query // all queries
-	Watched [][]object.Ref  // arguments of each Watch
-	Sent    []cluster.Write // all writes, successful or not
+	Stores func(*unstructured.Unstructured)
+	// Publishes is how long the server takes to publish the schemas of a definition it has stored.
+	Publishes time.Duration
+	Queries   []cluster.Query // all queries
+	Watched   [][]object.Ref  // arguments of each Watch
+	Sent      []cluster.Write // all writes, successful or not
 
 	Kinds  map[schema.GroupKind]cluster.Kind // the kinds that Select knows; see Serve
 	Broken map[schema.GroupVersion]error     // group versions that the server cannot describe
@@ -88,7 +90,9 @@ type Cluster struct {
 	throttled int64
 	refusal   error // what every write and deletion answers; nil carries them out
 	flying    int
-	most      int // the largest number of writes at once
+	most      int       // the largest number of writes at once
+	outdated  string    // the schemas that are published until then
+	published time.Time // time at which the last definition is published
 	watchers  []*watcher
 }
 
@@ -301,6 +305,33 @@ func (c *Cluster) remove(ref object.Ref) {
 			c.remove(owned)
 		}
 	}
+}
+
+// PublishedSchemas returns the schemas of the definitions of a group; those from before the last
+// write of a definition until that is published.
+func (c *Cluster) PublishedSchemas(_ context.Context, group string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.dead:
+		return "", ErrDead
+	case time.Now().Before(c.published):
+		return c.outdated, nil
+	}
+	return c.schemas(group), nil
+}
+
+// schemas returns the schemas of the definitions of a group as they are stored.
+func (c *Cluster) schemas(group string) string {
+	var found []string
+	for ref, obj := range c.objects {
+		of, _, _ := unstructured.NestedString(obj.Object, "spec", "group")
+		if ref.Kind == "CustomResourceDefinition" && of == group {
+			found = append(found, fmt.Sprint(obj.Object["spec"]))
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(found, "\n")
 }
 
 func resourceOf(ref object.Ref) schema.GroupResource {

@@ -44,6 +44,9 @@ func (c *Cluster) Write(
 	if err != nil || w.DryRun {
 		return next, err
 	}
+	if group, _, _ := unstructured.NestedString(next.Object, "spec", "group"); group != "" {
+		c.outdated, c.published = c.schemas(group), time.Now().Add(c.Publishes)
+	}
 	stored := c.store(next, w.Subresource == "")
 	c.script(ref, stored.GetUID())
 	return stored.DeepCopy(), c.count(string(w.Method), ref)
