@@ -392,6 +392,7 @@ var boundaries = map[string]boundary{
 	"engine": {
 		level: 4,
 		module: []string{
+			"builtin",
 			"cluster",
 			"crash",
 			"diff",
@@ -399,6 +400,7 @@ var boundaries = map[string]boundary{
 			"limit",
 			"mutation",
 			"object",
+			"openapi",
 			"plan",
 			"ready",
 			"record",

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,6 +76,24 @@ func (c *Client) Schemas(
 		}
 	}
 	return found, errors.Join(failed...)
+}
+
+// PublishedSchemas returns a digest of the OpenAPI documents of the versions of a group, by their
+// hashes in the index of the server.
+func (c *Client) PublishedSchemas(ctx context.Context, group string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, schemasTimeout)
+	defer cancel()
+	hashes, err := c.readSchemaIndex(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the index of the server's OpenAPI documents: %w", err)
+	}
+	var found strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(hashes)) {
+		if strings.HasPrefix(path, "apis/"+group+"/") {
+			fmt.Fprintf(&found, "%s %s\n", path, hashes[path])
+		}
+	}
+	return found.String(), nil
 }
 
 // readSchemaIndex returns the hashes of the server's OpenAPI documents, by their path below that of

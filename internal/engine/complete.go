@@ -106,7 +106,10 @@ func (r *run) act(
 		return r.dryRunElsewhere(ctx, step, home)
 	}
 	if step.Draft == nil || r.options.DryRun != DryRunNone {
-		return act(ctx, r.engine.Cluster, r.plan, step, &r.options)
+		published := r.published(ctx, step)
+		done := act(ctx, r.engine.Cluster, r.plan, step, &r.options)
+		done.published = published
+		return done
 	}
 	completed, err := r.complete(ctx, step, known)
 	switch {

@@ -44,9 +44,11 @@ func (r *run) isDoubted(i int) bool {
 	t := &r.tracks[i]
 	period := settlePeriod
 	switch {
+	case t.unserved:
+		return true
 	case t.stale():
 		period = stalePeriod
-	case !r.isUnreported(t):
+	case !r.isUnreported(t) && !r.isTakenUpLater(i):
 		return false
 	}
 	if t.rests.IsZero() {

@@ -78,6 +78,9 @@ type Cluster interface {
 	Rediscover(ctx context.Context) error
 	// WhyHidden returns why objects of a kind that is not served may exist; nil if none can.
 	WhyHidden(ctx context.Context, gk schema.GroupKind) error
+	// PublishedSchemas returns a text that is another one as soon as the server serves other versions
+	// or schemas of the kinds of a group.
+	PublishedSchemas(ctx context.Context, group string) (string, error)
 	// Throttled is how often the server has said so far that it is asked too much.
 	Throttled() int64
 }

@@ -65,6 +65,8 @@ type Options struct {
 	// see cluster.Write.
 	FieldValidation string
 
+	changed schemas // of the definitions that the run changes; set by the run
+
 	// NoCauses saves the requests for why objects are not ready: nobody reads Explained events, and
 	// StopOn.Stuck, which depends on causes, is not set. kapp and kpt live print no causes.
 	NoCauses bool

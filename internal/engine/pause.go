@@ -3,6 +3,7 @@ package engine
 import (
 	"container/heap"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -49,7 +50,9 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 		why = passing
 		t.uncertain = t.uncertain || !cluster.Refused(done.err)
 	}
-	if why == "" && !done.stored && r.mayBeOutdated(step, done.err) {
+	lacks := (*UnstoredError)(nil)
+	if why == "" && (errors.As(done.err, &lacks) ||
+		!done.stored && r.mayBeOutdated(step, done.err)) {
 		why = passing
 	}
 	if done.rest != nil {

@@ -70,6 +70,10 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	if done.op == plan.Create || done.op == plan.Update {
 		t.written, t.created = changedAt(done.seen.Object), done.op == plan.Create
 	}
+	if done.published != "" && done.op == plan.Update {
+		t.unserved = true
+		r.awaitServed(ctx, i, done.published)
+	}
 	now := time.Now()
 	t.waiting, t.began, t.since, t.changed = true, now, now, now
 	r.waiting++

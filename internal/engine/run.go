@@ -46,6 +46,7 @@ type track struct {
 	vanished  time.Time // time at which its object was first seen to be deleted
 	fails     string    // key of the deadline of its verdict
 	failsAt   time.Time // the deadline itself
+	unserved  bool      // the server does not serve the definition yet, as far as is known
 	rests     time.Time // end of the period in which its status is not trusted; or zero
 	redeletes bool      // what a controller created in its place is being deleted
 
@@ -73,6 +74,7 @@ type message struct {
 	step     int
 	done     *result // result of a write that has ended
 	seen     observation
+	served   bool      // the server serves the definition of the step
 	checked  []checked // the end of a check of unchanged objects
 	lastRead *lastRead // the end of a last read
 	redone   *redone   // the end of the deletion of a remnant
@@ -172,6 +174,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 			throttled: e.Cluster.Throttled(),
 		},
 	}
+	r.options.changed = changedSchemas(r.definitions)
 	if !r.writes.fixed {
 		r.writes.limit = DefaultConcurrency
 	}
@@ -309,6 +312,10 @@ func (r *run) handle(ctx context.Context, m message) {
 	if m.redone != nil {
 		r.inFlight--
 		r.endRedeletion(ctx, m.step, m.redone)
+		return
+	}
+	if m.served {
+		r.endUnserved(ctx, m.step)
 		return
 	}
 	if m.done != nil {

@@ -30,6 +30,8 @@ type result struct {
 	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
 	// in a dry run: the object has to be deleted and created again
 	recreates bool
+	// what the server published before of the kinds of a definition; empty if nothing depends on it
+	published string
 
 	pause pause      // the step is not finished, and continues later
 	rest  *plan.Step // and what remains to be done then; nil is all
@@ -155,6 +157,9 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 			seen:    cluster.ObjectEvent{Object: carried.Have},
 		}
 	}
+	if lacks := o.checkStored(carried, live); lacks != nil {
+		return unstored(p, carried, live, lacks)
+	}
 	done := amended(ctx, c, p, carried, live, o)
 	if done.err != nil {
 		return done
@@ -205,7 +210,7 @@ func request(
 		Force:   p.Force || step.Force,
 		DryRun:  o.DryRun == DryRunServer,
 
-		FieldValidation: o.FieldValidation,
+		FieldValidation: o.validation(obj),
 	}
 	if step.Have != nil {
 		w.UID = step.Have.GetUID()

@@ -182,6 +182,11 @@ func (c *offlineCluster) DelayedBindingClasses(context.Context) (map[string]bool
 	return nil, nil
 }
 
+// PublishedSchemas returns nothing: nothing is written.
+func (c *offlineCluster) PublishedSchemas(context.Context, string) (string, error) {
+	return "", nil
+}
+
 // Throttled returns 0.
 func (c *offlineCluster) Throttled() int64 { return 0 }
 

@@ -321,7 +321,7 @@ func (c *Cluster) PublishedSchemas(_ context.Context, group string) (string, err
 	return c.schemas(group), nil
 }
 
-// schemas returns the schemas of the definitions of a group as they are stored.
+// schemas returns the schemas of the stored definitions of a group.
 func (c *Cluster) schemas(group string) string {
 	var found []string
 	for ref, obj := range c.objects {
