@@ -24,7 +24,7 @@ type Patch struct {
 // fields that recorded (the last applied configuration, nil if unknown) had and want lacks. Fields
 // in neither stay; null in want deletes a field. It decides as kubectl apply does: a strategic
 // merge for built-in kinds, else a JSON merge. Three things differ: numbers keep every digit, a
-// list whose items the merge cannot distinguish is replaced as a whole, and if the server would
+// list whose items the merge cannot distinguish is merged by more keys, and if the server would
 // probably store what it has, ThreeWay returns the zero Patch and live itself. The server may still
 // default and mutate the result.
 //
@@ -47,16 +47,12 @@ func ThreeWay(
 		live.SetAPIVersion(want.GetAPIVersion())
 	}
 	in, merge := sidesOf(recorded, want, known), mergeFor(want)
-	patch, err := merge.create(in)
+	patch, how, result, err := merge.between(live, in)
 	if err != nil {
-		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
+		return Patch{}, nil, merge.locate(live, in, err)
 	}
 	if len(patch) == 0 {
 		return Patch{}, live, nil
-	}
-	result, err := merge.apply(live, patch, in)
-	if err != nil {
-		return Patch{}, nil, fmt.Errorf("apply patch to the live object: %w", err)
 	}
 	foldStringData(result)
 	if known == live && storedAlike(result.Object, live.Object) {
@@ -66,7 +62,7 @@ func ThreeWay(
 	if err != nil {
 		return Patch{}, nil, fmt.Errorf("build patch: %w", err)
 	}
-	return Patch{Type: merge.patchType(), Data: data}, result, nil
+	return Patch{Type: how, Data: data}, result, nil
 }
 
 // storedAlike reports whether a server stores two objects of one kind alike, as far as known.

@@ -31,18 +31,38 @@ func mergeFor(obj *unstructured.Unstructured) merge {
 	return merge{}
 }
 
-func (m merge) patchType() types.PatchType {
-	if m.meta == nil {
-		return types.MergePatchType
-	}
-	return types.StrategicMergePatchType
-}
-
-func (m merge) create(in sides) (patch map[string]any, err error) {
+// between returns the patch that brings a live object to the wanted side, and the object after it.
+// The patch is nil if there is nothing to send.
+func (m merge) between(
+	live *unstructured.Unstructured, in sides,
+) (patch map[string]any, how types.PatchType, result *unstructured.Unstructured, err error) {
 	defer recoverError(&err)
 	if m.meta == nil {
-		return mergePatch(in.recorded, in.want, in.live), nil
+		patch = mergePatch(in.recorded, in.want, in.live)
+		result = &unstructured.Unstructured{Object: applyMergePatch(live.Object, patch)}
+		return patch, types.MergePatchType, result.DeepCopy(), nil
 	}
+	in, lists, _ := splitLists(in, m.meta)
+	if patch, err = m.create(in); err != nil {
+		return nil, "", nil, err
+	}
+	merged, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(
+		live.DeepCopy().Object, runtime.DeepCopyJSON(patch), m.meta,
+	)
+	if err != nil {
+		return nil, "", nil, withoutValues(err)
+	}
+	result = &unstructured.Unstructured{Object: merged}
+	if len(lists) == 0 {
+		return patch, types.StrategicMergePatchType, result, nil
+	}
+	// A strategic patch would group the items by key, also those of a list that it replaces.
+	setLists(merged, lists, m.meta)
+	return mergePatch(live.Object, merged, live.Object), types.MergePatchType, result, nil
+}
+
+// create returns the strategic patch of sides without lists that it cannot merge.
+func (m merge) create(in sides) (patch map[string]any, err error) {
 	recorded, want, live, err := in.encode()
 	if err != nil {
 		return nil, err
@@ -52,34 +72,6 @@ func (m merge) create(in sides) (patch map[string]any, err error) {
 		return nil, withoutValues(err)
 	}
 	return patch, utiljson.Unmarshal(data, &patch)
-}
-
-// apply returns the object after a patch. It changes a patch that would merge lists wrongly.
-func (m merge) apply(
-	live *unstructured.Unstructured, patch map[string]any, in sides,
-) (result *unstructured.Unstructured, err error) {
-	defer recoverError(&err)
-	if m.meta == nil {
-		fields := applyMergePatch(live.Object, patch)
-		return (&unstructured.Unstructured{Object: fields}).DeepCopy(), nil
-	}
-	result, err = m.applyStrategic(live, patch)
-	if err == nil && replaceAmbiguous(patch, mergedSidesOf(in, result), m.meta) {
-		return m.applyStrategic(live, patch)
-	}
-	return result, err
-}
-
-func (m merge) applyStrategic(
-	live *unstructured.Unstructured, patch map[string]any,
-) (*unstructured.Unstructured, error) {
-	merged, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(
-		live.DeepCopy().Object, runtime.DeepCopyJSON(patch), m.meta,
-	)
-	if err != nil {
-		return nil, withoutValues(err)
-	}
-	return &unstructured.Unstructured{Object: merged}, nil
 }
 
 // keyless matches the library's error for a list item that lacks the merge key of the list.

@@ -70,9 +70,13 @@ func (p *Plan) NeedsOwners() bool {
 	return p.ServerSide || p.Conflicts != ConflictsIgnored || p.Ignore.NeedOwners()
 }
 
-// Conflict returns a *ConflictError if the update of a step sends fields that its owners must keep.
-// A server-side apply leaves that to the server.
+// Conflict returns a *ConflictError if the update of a step sends fields that its owners must
+// keep, or why it could not be merged into the live object. A server-side apply leaves that to the
+// server.
 func (p *Plan) Conflict(step *Step) error {
+	if step.Unmerged != nil {
+		return step.Unmerged
+	}
 	if p.ServerSide || step.Op != Update {
 		return nil
 	}

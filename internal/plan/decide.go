@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -34,6 +35,7 @@ func (p *Plan) writeMode() writeMode {
 // decide sets the operation of a step (create, update or unchanged) and what is sent.
 func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	step.Patch, step.Diff, step.Contested, step.Force = diff.Patch{}, nil, nil, false
+	step.Unmerged = nil
 	former := w.owner.adopts(step.Have, want)
 	var err error
 	if w.serverSide {
@@ -91,6 +93,10 @@ func (w writeMode) decideClientSide(
 		}
 		return m, nil
 	})
+	if unmerged := (*diff.MergeError)(nil); errors.As(err, &unmerged) {
+		step.Op, step.Want, step.Unmerged = Update, want, err
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// TestFailedMerge plans a set with a manifest that cannot be merged into its live object: the update
-// of that object fails, and the others are planned.
+// TestFailedMerge plans a set with a manifest that cannot be merged into its live object: the
+// update of that object fails, and the others are planned.
 func TestFailedMerge(t *testing.T) {
 	pod := func(name string, key any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{

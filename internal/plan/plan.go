@@ -135,6 +135,8 @@ type Step struct {
 	Disown diff.Patch `json:"disown,omitzero"`
 	// Contested are the fields of an update that others own.
 	Contested []Contest `json:"contested,omitempty"`
+	// Unmerged is why the object of an update could not be merged into the live one; the update fails.
+	Unmerged error `json:"-"`
 	// Force takes over the fields of others, as Plan.Force does.
 	Force bool `json:"force,omitempty"`
 
