@@ -48,11 +48,14 @@ func ItemsOf(meta strategicpatch.LookupPatchMeta, list, mergeKey string) Items {
 	return Items{Keys: map[string]any{mergeKey: nil}}
 }
 
-// structName returns the name of the type, or of that to which it points, without its version:
-// core.Probe.
+// structName returns the name of a struct, or of that to which a pointer points, without its
+// version: core.Probe. It is empty for other types.
 func (t *goType) structName() string {
 	if t.kind == "ptr" {
 		t = t.elem
+	}
+	if t.kind != "struct" {
+		return ""
 	}
 	return withoutVersion(t.name)
 }

@@ -117,13 +117,18 @@ func (l keyedList) isMalformed(item any) bool {
 	return !isMap || isDirective
 }
 
-// isAmbiguous reports whether two items of one side have the same merge key, or one has none.
+// isAmbiguous reports whether one merge key has two items, on one side or on different ones, or an
+// item has none.
 func (l keyedList) isAmbiguous() bool {
 	for _, list := range [][]any{l.recorded, l.want, l.live} {
 		for i, item := range list {
 			key := fieldOf(item, l.key)
-			same := func(other any) bool { return jsonvalue.Equal(key, fieldOf(other, l.key)) }
-			if key == nil || slices.IndexFunc(list, same) != i {
+			sameKey := func(other any) bool { return jsonvalue.Equal(key, fieldOf(other, l.key)) }
+			if key == nil || slices.IndexFunc(list, sameKey) != i {
+				return true
+			}
+			at := slices.IndexFunc(l.want, sameKey)
+			if at >= 0 && !l.same(item, l.want[at]) {
 				return true
 			}
 		}

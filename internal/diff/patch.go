@@ -42,7 +42,7 @@ func (m merge) between(
 		result = &unstructured.Unstructured{Object: applyMergePatch(live.Object, patch)}
 		return patch, types.MergePatchType, result.DeepCopy(), nil
 	}
-	in, lists, _ := splitLists(in, m.meta)
+	in, lists, _ := splitLists(in.recording(m.obstacles(in)), m.meta)
 	if patch, err = m.create(in); err != nil {
 		return nil, "", nil, err
 	}

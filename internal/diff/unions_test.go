@@ -8,8 +8,9 @@ func TestUnionMembers(t *testing.T) {
 	const env = "{containers: [{name: a, env: [{name: E, valueFrom: {fieldRef: {fieldPath: x}}}]}]}"
 	for _, tc := range []mergedSpec{
 		{name: "value of a variable", kind: "v1 Pod", recorded: env, want: env,
-			live:   "{containers: [{name: a, image: i, env: [{name: E, value: x}]}]}",
-			result: "{containers: [{name: a, image: i, env: [{name: E, valueFrom: {fieldRef: {fieldPath: x}}}]}]}"},
+			live: "{containers: [{name: a, image: i, env: [{name: E, value: x}]}]}",
+			result: "{containers: [{name: a, image: i, env: [{name: E, valueFrom: " +
+				"{fieldRef: {fieldPath: x}}}]}]}"},
 		{name: "value of a variable, not recorded", kind: "v1 Pod", want: env,
 			live:   "{containers: [{name: a, env: [{name: E, value: x}]}]}",
 			result: env},

@@ -1,0 +1,104 @@
+package builtin
+
+import (
+	_ "embed"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed unions.yaml
+var unionsText []byte
+
+// union is a type of which an object has one member only, as unions.yaml describes it.
+type union struct {
+	Types   []string `json:"types"`
+	Members []string `json:"members"`
+	// Together are members that an object may have at once.
+	Together [][]string `json:"together"`
+	// Discriminator is the field that names the member; Values are its values with the members that
+	// each allows.
+	Discriminator string              `json:"discriminator"`
+	Values        map[string][]string `json:"values"`
+}
+
+// unions returns the embedded table. A test makes sure that it can be read.
+var unions = sync.OnceValue(func() (table []union) {
+	if err := yaml.UnmarshalStrict(unionsText, &table); err != nil {
+		panic(err)
+	}
+	return table
+})
+
+// Rivals returns the fields of a live struct, sorted, that cannot be beside those of a desired one,
+// which lacks them: other members of the same union.
+func Rivals(meta strategicpatch.LookupPatchMeta, want, live map[string]any) (fields []string) {
+	m, ok := meta.(patchMetaLookup)
+	if !ok || m.goType == nil {
+		return nil
+	}
+	for _, u := range unions() {
+		if slices.Contains(u.Types, m.structName()) {
+			fields = append(fields, u.rivals(want, live)...)
+		}
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+func (u union) rivals(want, live map[string]any) (fields []string) {
+	isSet := func(member string) bool { return want[member] != nil }
+	chosen := slices.DeleteFunc(u.members(), func(member string) bool { return !isSet(member) })
+	named, isNamed := want[u.Discriminator].(string)
+	allowed, isKnown := u.Values[named]
+	switch {
+	case isNamed && !isKnown, !isNamed && len(chosen) == 0:
+		return nil
+	case isNamed:
+		chosen = allowed
+	}
+	for _, member := range u.members() {
+		_, isWanted := want[member]
+		if live[member] != nil && !isWanted && !u.fits(member, chosen, isNamed) {
+			fields = append(fields, member)
+		}
+	}
+	of, isLive := live[u.Discriminator].(string)
+	if allows, ok := u.Values[of]; ok && isLive && !isNamed && !contains(allows, chosen) {
+		fields = append(fields, u.Discriminator)
+	}
+	return fields
+}
+
+// members returns all members, sorted.
+func (u union) members() []string {
+	members := slices.Clone(u.Members)
+	for _, allowed := range u.Values {
+		members = append(members, allowed...)
+	}
+	slices.Sort(members)
+	return slices.Compact(members)
+}
+
+// fits reports whether a member may be beside chosen ones, which are all that are allowed if they
+// are named.
+func (u union) fits(member string, chosen []string, named bool) bool {
+	if named || slices.Contains(chosen, member) {
+		return slices.Contains(chosen, member)
+	}
+	all := append(slices.Clone(chosen), member)
+	for _, group := range slices.AppendSeq(slices.Clone(u.Together), maps.Values(u.Values)) {
+		if contains(group, all) {
+			return true
+		}
+	}
+	return false
+}
+
+// contains reports whether a list has all of some members.
+func contains(list, members []string) bool {
+	return !slices.ContainsFunc(members, func(m string) bool { return !slices.Contains(list, m) })
+}

@@ -1,0 +1,176 @@
+package diff
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/muster-deploy/muster/internal/builtin"
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+)
+
+// obstacles returns the fields and list items of a live object that cannot be beside those of the
+// desired one, which lacks them: other members of unions, and items whose keys somebody has
+// changed.
+func (m merge) obstacles(in sides) (paths []fieldpath.Path) {
+	if m.meta != nil {
+		findObstacles(in, m.meta, nil, &paths)
+	}
+	return paths
+}
+
+func findObstacles(
+	in sides, meta strategicpatch.LookupPatchMeta, path fieldpath.Path, paths *[]fieldpath.Path,
+) {
+	for _, name := range builtin.Rivals(meta, in.want, in.live) {
+		*paths = append(*paths, below(path, fieldpath.PathElement{FieldName: &name}))
+	}
+	for _, key := range slices.Sorted(maps.Keys(in.want)) {
+		at := below(path, fieldpath.PathElement{FieldName: &key})
+		if want, isMap := in.want[key].(map[string]any); isMap {
+			inner, _, err := meta.LookupPatchMetadataForStruct(key)
+			if live := fieldsOf(in.live, key); err == nil && live != nil {
+				findObstacles(sides{fieldsOf(in.recorded, key), want, live}, inner, at, paths)
+			}
+		}
+		if _, isList := in.want[key].([]any); isList {
+			if l, inner, ok := keyedListOf(in, key, meta); ok {
+				l.findObstacles(inner, at, paths)
+			}
+		}
+	}
+}
+
+// below returns a path with another element.
+func below(path fieldpath.Path, element fieldpath.PathElement) fieldpath.Path {
+	return append(path.Copy(), element)
+}
+
+// findObstacles does the same in the items of a list, and for the items themselves.
+func (l keyedList) findObstacles(
+	meta strategicpatch.LookupPatchMeta, path fieldpath.Path, paths *[]fieldpath.Path,
+) {
+	recorded, live := l.match(l.want, l.recorded), l.match(l.want, l.live)
+	applied := l.match(l.live, l.recorded)
+	for i, at := range live {
+		item := sides{itemAt(l.recorded, recorded[i]), itemAt(l.want, i), itemAt(l.live, at)}
+		if element, ok := l.element(item.live); ok && at >= 0 {
+			findObstacles(item, meta, below(path, element), paths)
+		}
+		for j := range l.live {
+			have := itemAt(l.live, j)
+			element, ok := l.element(have)
+			if at < 0 && ok && applied[j] < 0 && !slices.Contains(live, j) &&
+				l.isEdited(item.recorded, item.want, have) {
+				live[i], at = j, j
+				*paths = append(*paths, below(path, element))
+			}
+		}
+	}
+}
+
+// element returns the path element that selects a live item; ok is false if a key is missing.
+func (l keyedList) element(item map[string]any) (_ fieldpath.PathElement, ok bool) {
+	var keys value.FieldList
+	for _, name := range slices.Sorted(maps.Keys(l.items.Keys)) {
+		key := item[name]
+		if key == nil {
+			key = l.items.Keys[name]
+		}
+		if key == nil {
+			return fieldpath.PathElement{}, false
+		}
+		keys = append(keys, value.Field{Name: name, Value: value.NewValueInterface(key)})
+	}
+	return fieldpath.PathElement{Key: &keys}, true
+}
+
+// isEdited reports whether a live item is a desired one whose key somebody has changed: it has a
+// field that is unique in the list, or all that was recorded but the key.
+func (l keyedList) isEdited(recorded, want, live map[string]any) bool {
+	for _, name := range l.items.Unique {
+		if want[name] != nil && jsonvalue.Equal(want[name], live[name]) {
+			return true
+		}
+	}
+	rest := maps.Clone(recorded)
+	for name := range l.items.Keys {
+		delete(rest, name)
+	}
+	return len(rest) > 0 && covers(live, rest)
+}
+
+// covers reports whether a live value has everything wanted: the same scalars, all keys of maps,
+// and for lists as many items in the same order.
+func covers(live, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		fields, ok := live.(map[string]any)
+		if !ok && len(want) > 0 {
+			return false
+		}
+		for key, value := range want {
+			if !covers(fields[key], value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		items, _ := live.([]any)
+		return slices.EqualFunc(items, want, covers)
+	default:
+		return jsonvalue.Equal(live, want)
+	}
+}
+
+// recording returns the sides with fields of the live object added to what was recorded, so that
+// the merge removes them.
+func (s sides) recording(paths []fieldpath.Path) sides {
+	if len(paths) == 0 {
+		return s
+	}
+	s.recorded = runtime.DeepCopyJSON(s.recorded)
+	if s.recorded == nil {
+		s.recorded = map[string]any{}
+	}
+	for _, path := range paths {
+		value, _ := valueAt(s.live, path)
+		insertAt(s.recorded, path, runtime.DeepCopyJSONValue(value))
+	}
+	return s
+}
+
+// insertAt sets the value at a path of maps and list items with keys, and adds those that are
+// missing.
+func insertAt(fields map[string]any, path fieldpath.Path, value any) {
+	name := *path[0].FieldName
+	switch {
+	case len(path) == 1:
+		fields[name] = value
+	case path[1].Key == nil:
+		inner, isMap := fields[name].(map[string]any)
+		if !isMap {
+			inner = map[string]any{}
+			fields[name] = inner
+		}
+		insertAt(inner, path[1:], value)
+	default:
+		list, _ := fields[name].([]any)
+		at := indexOf(list, path[1])
+		if at < 0 || len(path) == 2 { // an item that was not recorded
+			item := map[string]any{}
+			for _, key := range *path[1].Key {
+				item[key.Name] = key.Value.Unstructured()
+			}
+			at, list = len(list), append(list, item)
+			fields[name] = list
+		}
+		if item, isMap := list[at].(map[string]any); isMap && len(path) > 2 {
+			insertAt(item, path[2:], value)
+		}
+	}
+}
