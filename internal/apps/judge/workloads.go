@@ -29,7 +29,26 @@ func deployment(o live) Judgement {
 	if have < want {
 		return ongoing(fmt.Sprintf("Waiting for %d/%d replicas to be ready", want-have, want))
 	}
+	if j, waits := o.rollingOut(); waits {
+		return j
+	}
 	return done("")
+}
+
+// rollingOut returns the judgement of a Deployment that has replicas of an earlier revision, or lacks
+// some of the present one, although all that it has are available. A paused one rolls nothing out.
+func (o live) rollingOut() (Judgement, bool) {
+	if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); paused {
+		return Judgement{}, false
+	}
+	updated := o.count(0, "status", "updatedReplicas")
+	if n := o.count(1, "spec", "replicas") - updated; n > 0 {
+		return ongoing(fmt.Sprintf("Waiting for %d replicas to be updated", n)), true
+	}
+	if n := o.count(0, "status", "replicas") - updated; n > 0 {
+		return ongoing(fmt.Sprintf("Waiting for %d old replicas to be deleted", n)), true
+	}
+	return Judgement{}, false
 }
 
 func daemonSet(o live) Judgement {
