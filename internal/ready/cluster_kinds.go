@@ -26,18 +26,32 @@ func namespace(obj *unstructured.Unstructured) Status {
 	return Status{}
 }
 
+// customResourceDefinition judges a definition. An established one whose kind is served is ready
+// although the server refuses another of its names, such as a short name that is in use.
 func customResourceDefinition(obj *unstructured.Unstructured) Status {
-	for c := range conditions(obj) {
-		switch {
-		case c.Type == "NamesAccepted" && c.isFalse():
-			return c.fatal()
-		case c.Type == "Established" && c.isFalse() && c.Reason != "Installing":
-			return c.fatal()
-		case c.Type == "Established" && c.isTrue():
-			return current("CRD is established")
-		}
+	established, names := ConditionOf(obj, "Established"), ConditionOf(obj, "NamesAccepted")
+	switch {
+	case names.isFalse() && !(established.isTrue() && servesKind(obj)):
+		return names.fatal()
+	case established.isFalse() && established.Reason != "Installing":
+		return established.fatal()
+	case established.isTrue() && names.isFalse():
+		return current("CRD is established without some of its names: " + names.text())
+	case established.isTrue():
+		return current("CRD is established")
 	}
 	return inProgress("Installing", "Install in progress")
+}
+
+// servesKind reports whether the server has accepted the names of a definition that are needed to
+// read and write its objects.
+func servesKind(obj *unstructured.Unstructured) bool {
+	for _, name := range []string{"kind", "plural"} {
+		if text(obj, "status", "acceptedNames", name) != text(obj, "spec", "names", name) {
+			return false
+		}
+	}
+	return true
 }
 
 // apiService waits for its service, which may be deployed together with it.

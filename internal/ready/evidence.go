@@ -247,6 +247,13 @@ func (c Condition) isProblem() bool {
 		(strings.HasSuffix(c.Type, "Ready") || strings.HasSuffix(c.Type, "Available"))
 }
 
+// delaysDeletion reports whether the condition is about a deletion in progress, such as Terminating
+// of a definition and NamespaceContentRemaining.
+func (c Condition) delaysDeletion() bool {
+	return c.isTrue() && slices.ContainsFunc([]string{"Delet", "Terminating", "Remaining"},
+		func(part string) bool { return strings.Contains(c.Type, part) })
+}
+
 // deletionCauses returns what delays the deletion of an object.
 func deletionCauses(obj *unstructured.Unstructured) []Cause {
 	var causes []Cause
@@ -257,11 +264,9 @@ func deletionCauses(obj *unstructured.Unstructured) []Cause {
 				strings.Join(finalizers, ", ")),
 		)
 	}
-	for _, kind := range []string{
-		"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure",
-		"NamespaceContentRemaining", "NamespaceFinalizersRemaining",
-	} {
-		if c := ConditionOf(obj, kind); c.isTrue() {
+	builtinKind := isBuiltinGroup(obj.GroupVersionKind().Group)
+	for c := range conditions(obj) {
+		if c.Message != "" && (c.delaysDeletion() || !builtinKind && c.isProblem()) {
 			causes = append(causes, cause(obj, "%s", oneLine(c.Message)))
 		}
 	}
