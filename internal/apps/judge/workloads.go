@@ -35,8 +35,8 @@ func deployment(o live) Judgement {
 	return done("")
 }
 
-// rollingOut returns the judgement of a Deployment that has replicas of an earlier revision, or lacks
-// some of the present one, although all that it has are available. A paused one rolls nothing out.
+// rollingOut returns the judgement of a Deployment that has replicas of an earlier revision, or
+// lacks some of the present one, although all are available. A paused one rolls nothing out.
 func (o live) rollingOut() (Judgement, bool) {
 	if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); paused {
 		return Judgement{}, false
