@@ -23,7 +23,8 @@ func serverSideObject(
 		return nil, err
 	}
 	// The manager must own the data: the server removes no stringData.
-	return lastapplied.CopyAnnotations(becomes, diff.WithEncodedData(sent)), nil
+	sent = diff.WithEncodedData(diff.WithoutIgnored(sent))
+	return lastapplied.CopyAnnotations(becomes, sent), nil
 }
 
 // serverSideMerge returns a live object after the server has merged an input into it: fields that

@@ -111,12 +111,8 @@ func sidesOf(recorded, want, live *unstructured.Unstructured) sides {
 	if recorded != nil {
 		s.recorded = withoutCreation(recorded.Object)
 	}
-	if isAggregated(want) {
-		s.recorded, s.want = without(s.recorded, "rules"), without(s.want, "rules")
-	}
-	if hasStatusRequests(want) {
-		s.recorded, s.want = without(s.recorded, "status"), without(s.want, "status")
-	}
+	ignored := ignoredFields(want)
+	s.recorded, s.want = without(s.recorded, ignored...), without(s.want, ignored...)
 	if s.want["status"] == nil {
 		s.live = without(s.live, "status")
 	}
@@ -126,6 +122,23 @@ func sidesOf(recorded, want, live *unstructured.Unstructured) sides {
 		s.live["metadata"] = without(metadata, "managedFields")
 	}
 	return s
+}
+
+// WithoutIgnored returns an object without the fields that no apply can set: status where it has
+// requests of its own, and the rules of aggregated roles. It shares values with the object.
+func WithoutIgnored(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: without(obj.Object, ignoredFields(obj)...)}
+}
+
+// ignoredFields returns the fields of an object that no apply can set.
+func ignoredFields(obj *unstructured.Unstructured) (names []string) {
+	if isAggregated(obj) {
+		names = append(names, "rules")
+	}
+	if hasStatusRequests(obj) {
+		names = append(names, "status")
+	}
+	return names
 }
 
 // encode returns the three sides as JSON; recorded is empty if unknown.

@@ -25,7 +25,7 @@ func TestConflicts(t *testing.T) {
 		{"cert-manager-cainjector", plan.TakeFromHumans, "mine", true},
 		{"cert-manager-cainjector", plan.TakeAll, "mine", false},
 		{"cert-manager-cainjector", plan.YieldToControllers, "theirs", false},
-		{"some-operator", plan.TakeFromHumans, "mine", true}, // unknown: as a controller
+		{"some-thing", plan.TakeFromHumans, "mine", true}, // unknown: as a controller
 	} {
 		t.Run(tc.manager+" "+string(tc.mode), func(t *testing.T) {
 			live := documents(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: demo, `+

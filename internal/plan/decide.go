@@ -179,6 +179,7 @@ func (w writeMode) changesNothing(
 func (w writeMode) decideServerSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
+	want = diff.WithoutIgnored(want)
 	if w.encodes {
 		want, former.StaleData = diff.WithEncodedData(want),
 			diff.StaleStringData(step.Have, want, w.manager)

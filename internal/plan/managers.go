@@ -14,7 +14,8 @@ const (
 )
 
 // managerClasses are the classes of managers by the beginnings of their names in lower case. The
-// first entry that matches counts. A name that ends with a dollar sign matches as a whole.
+// first entry that matches counts. A name that ends with a dollar sign matches as a whole, and one
+// that begins with an asterisk the end of a manager's.
 var managerClasses = []struct {
 	class ManagerClass
 	names []string
@@ -34,7 +35,7 @@ var managerClasses = []struct {
 		"linkerd", "argocd", "argo-", "flux", "kustomize-controller", "helm-controller",
 		"source-controller", "image-automation-controller", "kapp-controller", "config-sync",
 		"configsync", "crossplane", "fleetagent", "rancher-", "gke-", "eks$", "eks-", "aks-",
-		"prometheus-operator", "operator",
+		"prometheus-operator", "operator", "*-controller", "*-controller-manager", "*-operator",
 	}},
 }
 
@@ -43,11 +44,20 @@ func ClassOf(manager string) ManagerClass {
 	manager = strings.ToLower(manager)
 	for _, entry := range managerClasses {
 		for _, name := range entry.names {
-			whole, isWhole := strings.CutSuffix(name, "$")
-			if isWhole && manager == whole || !isWhole && strings.HasPrefix(manager, name) {
+			if matches(manager, name) {
 				return entry.class
 			}
 		}
 	}
 	return Unknown
+}
+
+func matches(manager, name string) bool {
+	if whole, ok := strings.CutSuffix(name, "$"); ok {
+		return manager == whole
+	}
+	if end, ok := strings.CutPrefix(name, "*"); ok {
+		return strings.HasSuffix(manager, end)
+	}
+	return strings.HasPrefix(manager, name)
 }
