@@ -2,9 +2,10 @@
 SHELL       := /bin/bash
 BIN         := $(CURDIR)/bin
 PACKAGES    := ./...
-LIGHT       := ./bench/... ./chart/... ./e2e/... ./faults/... ./kubelet/... ./lifeline/... ./plane/... ./registry/... ./site/... ./webhook/... ./cmd/muster-local/...
+LIGHT       := ./bench/... ./chart/... ./e2e/... ./faults/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./site/... ./webhook/... ./cmd/muster-local/...
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
+LAWS        := 5000
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
 OUTLINED    := archive encoding/asn1 encoding/xml mime github.com/muster-deploy/muster/internal/cli github.com/muster-deploy/muster/internal/report github.com/muster-deploy/muster/internal/sets github.com/muster-deploy/muster/internal/packages/cmd github.com/muster-deploy/muster/internal/apps/cmd github.com/muster-deploy/muster/internal/view/live go.yaml.in github.com/opencontainers github.com/pkg github.com/xlab k8s.io/apimachinery/pkg/api github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net oras.land sigs.k8s.io/kustomize text go.starlark.net
 FUZZTIME    := 30s
@@ -108,7 +109,7 @@ bench: build ## micro-benchmarks, then muster beside other tools on a plane of i
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)
 	cd local && go run ./bench -bin $(BIN) $(BENCH)
 
-faults: build ## the long runs of the tests that break things: FAULTS mixtures of faults per kind of set, every request once, 300 kills of each command, 50 of the API server and of etcd, 20 of the controller that leads, 100 mixtures for the controller, five minutes without an API server, a minute of hostile kustomizations
+faults: build ## the long runs of the tests that break things: FAULTS mixtures of faults per kind of set, every request once, 300 kills of each command, 50 of the API server and of etcd, 20 of the controller that leads, 100 mixtures for the controller, five minutes without an API server, the laws of merging with LAWS objects, a minute of hostile kustomizations
 	MUSTER_E2E_ROUNDS=$(FAULTS) $(BREAK) '^TestFaults$$'
 	MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestSingleFault$$'
 	MUSTER_E2E_ROUNDS=150 $(BREAK) '^TestCrash$$'
@@ -117,6 +118,7 @@ faults: build ## the long runs of the tests that break things: FAULTS mixtures o
 	MUSTER_E2E_ROUNDS=20 $(BREAK) '^TestControllerKills$$'
 	MUSTER_E2E_ROUNDS=100 $(BREAK) '^TestControllerFaults$$'
 	MUSTER_E2E_OUTAGE=300 $(BREAK) '^TestControllerOutage$$'
+	MUSTER_E2E_OBJECTS=$(LAWS) $(BREAK) '^TestLaws$$'
 	for name in FuzzFields FuzzArchive; do \
 	  go test -run '^$$' -fuzz "^$$name\$$" -fuzztime 30s ./internal/manifest/kustomize || exit 1; done
 
