@@ -51,7 +51,8 @@ func Outlooks(
 
 func manifestsOf(t *testing.T, name, text string) []manifest.Object {
 	t.Helper()
-	objects, err := manifest.Read(t.Context(), strings.NewReader(text), name, manifest.Options{})
+	objects, err := manifest.Read(t.Context(), strings.NewReader(text), name,
+		manifest.Options{Foreign: manifest.KeepForeign}) // live objects have the server's metadata
 	if err != nil {
 		t.Fatal(err)
 	}
