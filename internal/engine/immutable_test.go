@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -25,11 +26,18 @@ import (
 func TestImmutable(t *testing.T) {
 	gk := schema.GroupKind{Kind: "ConfigMap"}
 	invalid := apierrors.NewInvalid(gk, "a", field.ErrorList{
-		field.Invalid(field.NewPath("data"), "new", "no"),
+		field.Invalid(field.NewPath("data"), "new", "field is immutable"),
 	})
+	other := apierrors.NewInvalid(gk, "a", field.ErrorList{
+		field.Invalid(field.NewPath("data").Key("value"), "new", "must not be beside another"),
+	})
+	policyDenied := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Reason: metav1.StatusReasonInvalid, Code: 422,
+		Message: "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: it is immutable",
+	}}
 	derived := apierrors.NewInvalid(gk, "a", field.ErrorList{
 		field.Invalid(field.NewPath("spec", "selector"), "derived", "no"),
-		field.Invalid(field.NewPath("data").Key("value"), "new", "no"),
+		field.Invalid(field.NewPath("data").Key("value"), "new", "field is immutable"),
 	})
 	denied := apierrors.NewForbidden(schema.GroupResource{}, "a", nil)
 	for _, tc := range []struct {
@@ -39,6 +47,7 @@ func TestImmutable(t *testing.T) {
 		answers  []error
 		dryRun   engine.DryRun
 		server   bool // the server merges
+		mutable  bool // the fields are not known to be immutable
 		acted    string
 		err      string
 		wrote    string
@@ -66,6 +75,14 @@ func TestImmutable(t *testing.T) {
 		{name: "fields that the manifest does not set", server: true, answers: []error{derived},
 			acted: "update failed",
 			err:   "data[value] cannot be changed; recreate ConfigMap\n" + derived.Error()},
+		{name: "another refusal", mutable: true, answers: []error{other}, acted: "update failed",
+			err: other.Error()},
+		{name: "another refusal of a server that merges", mutable: true, server: true,
+			answers: []error{other}, acted: "update failed", err: other.Error()},
+		{name: "a policy", mutable: true, answers: []error{policyDenied}, acted: "update failed",
+			err: policyDenied.Error()},
+		{name: "plan of another refusal", mutable: true, dryRun: engine.DryRunClient,
+			answers: []error{policyDenied}, acted: "update failed", err: policyDenied.Error()},
 		{name: "unexplained plan", unhinted: true, dryRun: engine.DryRunClient,
 			answers: []error{invalid}, acted: "update succeeded"},
 	} {
@@ -75,7 +92,7 @@ func TestImmutable(t *testing.T) {
 				p := policy()
 				made := func(value string) *unstructured.Unstructured {
 					obj := given("a", value)
-					obj.Object["immutable"] = true
+					obj.Object["immutable"] = !tc.mutable
 					return obj
 				}
 				if _, err := w.apply(t.Context(), p, engine.Options{}, want(made("old"))...); err != nil {
@@ -121,11 +138,13 @@ func TestImmutable(t *testing.T) {
 	}
 }
 
-// A server quotes whole fields as Go structs. Only the fields and the hint are printed then.
+// A server quotes whole fields as Go structs. Lines with them are not printed.
 func TestImmutableErrorIsShort(t *testing.T) {
 	for _, tc := range []struct{ answer, want string }{
 		{"spec: Forbidden: ask", "spec cannot be changed; hint\nspec: Forbidden: ask"},
 		{strings.Repeat("{\"Volumes\":null}", 100), "spec cannot be changed; hint"},
+		{"spec: Forbidden: only these:\n- image\n" + strings.Repeat("x", 400),
+			"spec cannot be changed; hint\nspec: Forbidden: only these:\n- image"},
 	} {
 		err := &engine.ImmutableError{Fields: []string{"spec"}, Hint: "hint", Err: errors.New(tc.answer)}
 		if got := err.Error(); got != tc.want {
