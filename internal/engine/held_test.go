@@ -22,7 +22,7 @@ import (
 func TestHeldIsNotRecreated(t *testing.T) {
 	gk := schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	invalid := apierrors.NewInvalid(gk, "a", field.ErrorList{
-		field.Forbidden(field.NewPath("spec", "size"), "no"),
+		field.Forbidden(field.NewPath("spec", "size"), "field is immutable"),
 	})
 	claim := func(is string) *unstructured.Unstructured {
 		return thing("PersistentVolumeClaim/a", "is="+is)

@@ -23,15 +23,21 @@ type ImmutableError struct {
 	Err    error    // the answer of the server; nil if it could not be asked
 }
 
-// maxAnswer is the length of the longest answer of the server that is printed. A longer one, or one
-// of several lines, quotes whole fields.
+// maxAnswer is the length of the longest line of the server's answer that is printed. A longer one
+// quotes whole fields.
 const maxAnswer = 300
 
 func (e *ImmutableError) Error() string {
-	if e.Err == nil || len(e.Err.Error()) > maxAnswer || strings.Contains(e.Err.Error(), "\n") {
-		return e.Summary()
+	text := e.Summary()
+	if e.Err == nil {
+		return text
 	}
-	return e.Summary() + "\n" + e.Err.Error()
+	for line := range strings.SplitSeq(e.Err.Error(), "\n") {
+		if len(line) <= maxAnswer {
+			text += "\n" + line
+		}
+	}
+	return text
 }
 
 // Summary returns the error in one line, without the answer of the server.
@@ -44,9 +50,10 @@ func (e *ImmutableError) reason() string {
 // Unwrap returns the answer of the server.
 func (e *ImmutableError) Unwrap() error { return e.Err }
 
-// explainInvalid returns an *ImmutableError if the server refuses an update only because of what it
-// changes: it would create the same object. Then the step says what is created in place of the live
-// object. Any other error is returned unchanged.
+// explainInvalid returns an *ImmutableError if the server refuses an update because of fields that
+// are known to be immutable, and would create the same object. Then the step says what is created
+// in place of the live object. If the step wants that, any refusal will do. Other errors are
+// returned unchanged: they may depend on fields of the live object.
 func explainInvalid(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, err error,
 ) (*plan.Step, error) {
@@ -58,14 +65,21 @@ func explainInvalid(
 	if planErr != nil {
 		return step, err
 	}
+	if len(fields) == 0 {
+		fields = ownFields(step.Want, immutableFields(step, err))
+	}
+	switch {
+	case len(fields) > 0:
+	case step.Replace == plan.ReplaceImmutable:
+		fields = ownFields(step.Want, invalidFields(err))
+	default:
+		return step, err
+	}
 	_, refused := c.Write(ctx, cluster.Write{
 		Object: recreateStep(next).Want, Method: cluster.Create, Manager: p.Manager, DryRun: true,
 	})
-	switch {
-	case refused != nil && !apierrors.IsAlreadyExists(refused):
+	if refused != nil && !apierrors.IsAlreadyExists(refused) {
 		return step, err
-	case len(fields) == 0:
-		fields = ownFields(step.Want, invalidFields(err))
 	}
 	return next, &ImmutableError{Fields: fields, Hint: p.Advice(step, fields), Err: err}
 }
@@ -83,6 +97,32 @@ func plannedRecreation(p *plan.Plan, step *plan.Step) (*plan.Step, []string, err
 		return &next, nil, nil
 	}
 	return &next, diff.ImmutableChanges(step.Have, step.Want), nil
+}
+
+// immutableTexts are parts of the texts by which servers say that an update cannot change a field:
+// there is no reason of the API for that.
+var immutableTexts = []string{
+	"immutable", "may not change", "may not be changed", "cannot be changed", "can not be changed",
+	"cannot change roleRef", "may not be updated", "cannot be updated", "may not be modified",
+	"updates to ",
+}
+
+// immutableFields returns the fields that a refusal calls immutable, and those for which the plan
+// knows what helps instead of a new object.
+func immutableFields(step *plan.Step, err error) (fields []string) {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	for _, cause := range status.Status().Details.Causes {
+		says := func(text string) bool { return strings.Contains(cause.Message, text) }
+		known := slices.ContainsFunc(immutableTexts, says) ||
+			plan.HasWay(step.Ref.GroupKind(), cause.Field)
+		if known && !slices.Contains(fields, cause.Field) {
+			fields = append(fields, cause.Field)
+		}
+	}
+	return fields
 }
 
 // invalidFields returns the fields that a refusal names.

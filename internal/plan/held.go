@@ -45,6 +45,17 @@ var ways = []struct {
 		"create a volume with another name, and copy the data"},
 }
 
+// HasWay reports whether users may do something else about a field of a held kind that cannot be
+// changed than to recreate its object.
+func HasWay(gk schema.GroupKind, field string) bool {
+	for _, way := range ways {
+		if way.kind == gk && way.field != "" && strings.HasPrefix(field, way.field) {
+			return true
+		}
+	}
+	return false
+}
+
 // Holds reports whether the object of a step is of a kind that the plan does not delete.
 func (p *Plan) Holds(step *Step) bool { return slices.Contains(p.Held, step.Ref.GroupKind()) }
 
