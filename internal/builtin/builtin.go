@@ -20,13 +20,22 @@ import (
 //go:embed types.txt
 var text string
 
+// extensions is the table of the kinds of which only servers have the Go types, in the same form.
+// Clients know these kinds by their values alone and send them as they do custom resources.
+//
+//go:embed extensions.txt
+var extensions string
+
 // tables is the table by type name, with the types of the kinds.
 type tables struct {
 	types map[string]string
 	kinds map[schema.GroupVersionKind]string
 }
 
-var table = sync.OnceValue(func() tables { return split(text) })
+var (
+	table          = sync.OnceValue(func() tables { return split(text) })
+	extensionTable = sync.OnceValue(func() tables { return split(extensions) })
+)
 
 // split splits a table into blocks. It does not parse fields: a run needs those of a few types
 // only.
@@ -70,6 +79,14 @@ var types sync.Map
 
 // typeOf returns the type of a kind, or nil if the kind is not built in.
 func typeOf(gvk schema.GroupVersionKind) *goType {
+	if name, ok := extensionTable().kinds[gvk]; ok {
+		return typeNamed(name)
+	}
+	return clientTypeOf(gvk)
+}
+
+// clientTypeOf returns the type of a kind, or nil if clients have no Go type of it.
+func clientTypeOf(gvk schema.GroupVersionKind) *goType {
 	if name, ok := table().kinds[gvk]; ok {
 		return typeNamed(name)
 	}
@@ -81,6 +98,10 @@ func typeNamed(name string) *goType {
 		return known.(*goType)
 	}
 	t := &goType{name: name, kind: name, special: special[name]}
+	if of := schemas[name]; of != "" {
+		t.kind, t.elem = "schemas", typeNamed(of)
+		return t
+	}
 	if of, ok := strings.CutPrefix(name, "*"); ok {
 		t.kind, t.elem = "ptr", typeNamed(of)
 	} else if of, ok := strings.CutPrefix(name, "[]"); ok {
@@ -97,7 +118,11 @@ func typeNamed(name string) *goType {
 // structFields returns the fields of a type of the table, nil for other types.
 func (t *goType) structFields() []field {
 	t.reading.Do(func() {
-		for line := range strings.Lines(table().types[t.name]) {
+		lines, ok := table().types[t.name]
+		if !ok {
+			lines = extensionTable().types[t.name]
+		}
+		for line := range strings.Lines(lines) {
 			t.fields = append(t.fields, readField(strings.Fields(line)))
 		}
 	})

@@ -68,9 +68,22 @@ func (t *goType) holds(in any) bool {
 		return ok
 	case "struct":
 		return t.holdsFields(in)
+	case "schemas":
+		return t.holdsSchemas(in)
 	}
 	_, err := normalizePlain(t.name, in)
 	return err == nil
+}
+
+// holdsSchemas reports whether the schemas in a value have known fields only.
+func (t *goType) holdsSchemas(in any) bool {
+	switch given := in.(type) {
+	case map[string]any:
+		return t.elem.holds(given)
+	case []any:
+		return !slices.ContainsFunc(given, func(item any) bool { return !t.holdsSchemas(item) })
+	}
+	return true
 }
 
 // holdsFields reports whether a struct has all fields of a map, and can hold their values.

@@ -16,12 +16,12 @@ import (
 
 // Normalize returns an object as if it had been decoded into the Go type of its kind and encoded
 // again: without unknown and empty fields, and with the canonical form of quantities, times and
-// encoded data. The result shares nothing with the object. ok is false if the kind is not built in;
-// err reports a value that does not fit the type.
+// encoded data. The result shares nothing with the object. ok is false if clients have no Go type
+// of the kind; err reports a value that does not fit the type.
 func Normalize(
 	gvk schema.GroupVersionKind, object map[string]any,
 ) (formed map[string]any, ok bool, err error) {
-	t := typeOf(gvk)
+	t := clientTypeOf(gvk)
 	if t == nil {
 		return nil, false, nil
 	}
@@ -81,6 +81,8 @@ func (n normalizer) normalize(t *goType, in any) (value, error) {
 		return n.fields(t, in)
 	case "struct":
 		return n.structure(t, in)
+	case "schemas":
+		return n.schemas(t, in)
 	}
 	return normalizePlain(t.name, in)
 }
@@ -215,6 +217,36 @@ func (n normalizer) structure(t *goType, in any) (value, error) {
 	return value{out: out, zero: zero}, nil
 }
 
+// schemas are the types that hold a schema, a list of schemas, or a value that is none, by the type
+// of the schema.
+var schemas = map[string]string{
+	"apiextensions/v1.JSONSchemaPropsOrArray":       "apiextensions/v1.JSONSchemaProps",
+	"apiextensions/v1.JSONSchemaPropsOrBool":        "apiextensions/v1.JSONSchemaProps",
+	"apiextensions/v1.JSONSchemaPropsOrStringArray": "apiextensions/v1.JSONSchemaProps",
+}
+
+// schemas normalizes the schemas of a value of one of these types, and copies any other value.
+func (n normalizer) schemas(t *goType, in any) (value, error) {
+	switch given := in.(type) {
+	case map[string]any:
+		return n.normalize(t.elem, given)
+	case []any:
+		out := make([]any, len(given))
+		for i, item := range given {
+			v, err := n.schemas(t, item)
+			if err != nil {
+				return value{}, err
+			}
+			out[i] = v.out
+		}
+		return value{out: out}, nil
+	}
+	return value{out: runtime.DeepCopyJSONValue(in)}, nil
+}
+
+// copyValue copies a value that may have any form.
+func copyValue(in any) (value, error) { return value{out: runtime.DeepCopyJSONValue(in)}, nil }
+
 func errMismatch(name string, in any) error { return fmt.Errorf("a %T is no %s", in, name) }
 
 // special are the types with an encoding of their own; their library converts them.
@@ -233,6 +265,7 @@ var special = map[string]func(any) (value, error){
 	"*util/intstr.IntOrString": viaConverter[*intstr.IntOrString](),
 	"runtime.RawExtension":     viaConverter[runtime.RawExtension](),
 	"*runtime.RawExtension":    viaConverter[*runtime.RawExtension](),
+	"apiextensions/v1.JSON":    copyValue,
 }
 
 // viaConverter returns a function that decodes a value into T and encodes it again.

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// PatchMeta returns how the fields of a kind merge strategically; ok is false if the kind is not
-// built in.
+// PatchMeta returns how the fields of a kind merge strategically; ok is false if clients have no Go
+// type of the kind.
 func PatchMeta(gvk schema.GroupVersionKind) (_ strategicpatch.LookupPatchMeta, ok bool) {
-	t := typeOf(gvk)
+	t := clientTypeOf(gvk)
 	return patchMetaLookup{t}, t != nil
 }
 

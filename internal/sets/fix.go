@@ -79,6 +79,9 @@ func (f *Fix) Drift() *Drift { return f.drift }
 // Left returns the objects that drifted and that the plan does not change, in order.
 func (f *Fix) Left() []LeftDrift { return f.left }
 
+// Unfixed returns the objects that drifted, in order, if the plan changes none of them.
+func (f *Fix) Unfixed() []LeftDrift { return remaining(f.drift, f.reasons()) }
+
 // Remaining compares again after the fix was run, and returns the objects that drift still, in
 // order: those of Left, and those whose fields the server has not as they were written. The error
 // may be about objects that could not be compared.
@@ -87,11 +90,16 @@ func (f *Fix) Remaining(ctx context.Context) ([]LeftDrift, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compare again after the fix: %w", err)
 	}
+	return remaining(found, f.reasons()), found.Incomplete
+}
+
+// reasons returns why the plan does not change the objects of Left.
+func (f *Fix) reasons() map[object.Ref]string {
 	known := map[object.Ref]string{}
 	for _, left := range f.left {
 		known[left.Ref] = left.Reason
 	}
-	return remaining(found, known), found.Incomplete
+	return known
 }
 
 // remaining returns the objects that drifted, with the reasons that are known.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -137,7 +138,7 @@ func (f *driftFlags) runFix(
 	}
 	drifts := x.remains || mode != engine.DryRunNone
 	if errors.Is(err, errNothingToFix) {
-		err, drifts = x.fix.Drift().Incomplete, len(x.fix.Left()) > 0
+		err, drifts = x.fix.Drift().Incomplete, len(x.fix.Unfixed())+len(x.fix.Left()) > 0
 	}
 	if err == nil && drifts {
 		return &cli.ExitCodeError{Code: inspect.ExitDrift}
@@ -207,7 +208,7 @@ func (x *fixing) check(ctx context.Context) error {
 			return nil
 		}
 	}
-	for _, note := range x.left() {
+	for _, note := range notChanged(append(x.fix.Left(), x.fix.Unfixed()...)) {
 		x.env.Notice(note)
 	}
 	return errNothingToFix
@@ -227,10 +228,13 @@ func (x *fixing) printDrift(ctx context.Context) error {
 	return nil
 }
 
-// left returns a note for each object that drifted and is not changed.
-func (x *fixing) left() (notes []string) {
-	for _, left := range x.fix.Left() {
-		notes = append(notes, fmt.Sprintf("note: %s is not changed: %s", left.Ref, left.Reason))
+// notChanged returns a note for each of the objects that drifted and are not changed, once.
+func notChanged(objects []sets.LeftDrift) (notes []string) {
+	for _, left := range objects {
+		note := fmt.Sprintf("note: %s is not changed: %s", left.Ref, left.Reason)
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
 	}
 	return notes
 }
@@ -245,5 +249,5 @@ func (x *fixing) review(
 			break
 		}
 	}
-	return x.left(), err
+	return notChanged(x.fix.Left()), err
 }
