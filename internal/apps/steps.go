@@ -61,6 +61,7 @@ func (r *Run) buildPlan() error {
 	if r.options.GuardDeletes {
 		steps = guardPruning(guardControllers(steps), r.options.PruneAfterFailure)
 		plan.DeleteAggregatesFirst(steps)
+		plan.AwaitWebhooks(steps)
 	}
 	if r.options.Waves {
 		steps = plan.InWaves(steps)

@@ -107,14 +107,17 @@ func IsRemnant(obj *unstructured.Unstructured) bool {
 		obj.Object[aggregationRule] == nil
 }
 
-// deleteAggregatesFirst does for nodes what DeleteAggregatesFirst does for steps.
-func (b *builder) deleteAggregatesFirst() {
+// addSoftEdges does for nodes what DeleteAggregatesFirst and AwaitWebhooks do for steps.
+func (b *builder) addSoftEdges() {
 	steps := make([]Step, len(b.nodes))
 	for i := range b.nodes {
 		n := &b.nodes[i]
-		steps[i] = Step{Ref: n.Ref, Op: n.Op, Have: n.Have, Wait: n.Wait, Needs: n.needs}
+		steps[i] = Step{
+			Ref: n.Ref, Op: n.Op, Want: n.Want, Have: n.Have, Wait: n.Wait, Needs: n.needs,
+		}
 	}
 	DeleteAggregatesFirst(steps)
+	AwaitWebhooks(steps)
 	for i := range b.nodes {
 		n := &b.nodes[i]
 		n.Wait, n.Returns, n.after = steps[i].Wait, steps[i].Returns, steps[i].After

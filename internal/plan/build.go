@@ -38,7 +38,7 @@ func Build(in Input) (*Plan, error) {
 		return nil, err
 	}
 	b.clearNeedsBeforeRecord()
-	b.deleteAggregatesFirst()
+	b.addSoftEdges()
 	p := &Plan{
 		Steps:              b.orderedSteps(),
 		Recorded:           in.Recorded,
