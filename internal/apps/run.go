@@ -72,6 +72,7 @@ type RunOptions struct {
 type PlanPolicy struct {
 	Unchanged        bool // unchanged objects have a step and are waited for
 	AwaitUnchanged   bool // unchanged objects that are not ready hold back their dependents
+	AllRefs          bool // as in change.Options
 	CountNext        bool // a version that is created is one of those that an annotation keeps
 	KeepAdded        bool // updates keep defaults, labels and annotations that others added
 	LeaveForeign     bool // objects of other owners are left alone, and are no error
@@ -90,7 +91,8 @@ type PlanPolicy struct {
 func LikePackages() PlanPolicy {
 	return PlanPolicy{
 		Unchanged: true, AwaitUnchanged: true, CountNext: true, KeepAdded: true, LeaveForeign: true,
-		GuardDeletes: true, Retain: true, NameFiles: true, MaskValues: true, OnlyRules: true,
+		GuardDeletes: true, AllRefs: true, Retain: true, NameFiles: true, MaskValues: true,
+		OnlyRules: true,
 		RecordInterrupts: true, KeepLeaving: true, RecreateDeleted: true,
 	}
 }
@@ -192,7 +194,8 @@ func (r *Run) calculate(existing, inputs []liveObject) error {
 		ApplyIgnored: r.options.ApplyIgnored, Wait: r.options.Wait, WaitIgnored: r.options.WaitIgnored,
 		DeleteGenerated: r.deletes && r.options.GuardDeletes,
 		DeleteOwned:     r.deletes, KeepExcluded: r.deletes, Adopted: r.adopted, KeepVersions: r.patch,
-		CountNext: r.options.CountNext, Unchanged: r.options.Unchanged, Held: r.options.Held,
+		CountNext: r.options.CountNext, AllRefs: r.options.AllRefs,
+		Unchanged: r.options.Unchanged, Held: r.options.Held,
 		IgnoreFailingAPIServices: r.options.IgnoreFailingAPIServices,
 	}
 	if r.options.Policy != nil {

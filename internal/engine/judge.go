@@ -186,18 +186,19 @@ func (r *run) skip(b blocked) {
 		return
 	}
 	t.acted = event.Skipped
+	blocker := r.schedule.blockerOf(b.by)
 	e := event.Event{
 		Kind:    event.Acted,
 		Step:    b.step,
 		Op:      r.plan.Steps[b.step].Op,
 		Outcome: event.Skipped,
-		Blocker: &b.by,
+		Blocker: &blocker,
 	}
-	if by := r.plan.Steps[b.by]; by.Op == plan.Guard {
+	if by := r.plan.Steps[blocker]; by.Op == plan.Guard {
 		e.Reason = by.Reason
-		if by.ReasonCode == "" && r.schedule.firstBefore(b.by, r.schedule.failed) < 0 {
+		if by.ReasonCode == "" && r.schedule.firstBefore(blocker, r.schedule.failed) < 0 {
 			e.Reason = fmt.Sprintf("nothing is pruned while %s cannot be applied",
-				r.plan.Steps[r.schedule.firstBefore(b.by, r.schedule.isBlocked)].Ref)
+				r.plan.Steps[r.schedule.firstBefore(blocker, r.schedule.isBlocked)].Ref)
 		}
 	}
 	r.emit(e)

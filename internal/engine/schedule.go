@@ -194,6 +194,22 @@ func (s *schedule) firstBefore(guard int, so func(int) bool) int {
 	return -1
 }
 
+// blockerOf returns the step that explains why another one blocks those that follow it: of a guard
+// without a reason of its own, that is the first one before it that failed, or never started.
+func (s *schedule) blockerOf(by int) int {
+	for s.steps[by].Op == plan.Guard && s.steps[by].Reason == "" {
+		first := s.firstBefore(by, s.failed)
+		if first < 0 {
+			first = s.firstBefore(by, s.isBlocked)
+		}
+		if first < 0 {
+			break
+		}
+		by = first
+	}
+	return by
+}
+
 func (s *schedule) failed(i int) bool { return s.outcome[i].IsFailure() }
 
 func (s *schedule) isBlocked(i int) bool { return s.blockedByStep[i] }

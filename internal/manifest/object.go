@@ -113,7 +113,7 @@ func (d *document) check(obj map[string]any, n *yaml.Node) {
 	}
 	at := child(n, "metadata")
 	if unnamed := d.options.Unnamed; unnamed == nil || !unnamed(obj) {
-		d.checkName(metadata, at)
+		d.checkName(obj, metadata, at)
 	}
 	d.checkString(metadata, at, "namespace", "metadata.namespace")
 	d.subject = subject(obj)
@@ -162,7 +162,7 @@ func (d *document) checkType(obj map[string]any, n *yaml.Node) {
 	}
 }
 
-func (d *document) checkName(metadata map[string]any, n *yaml.Node) {
+func (d *document) checkName(obj, metadata map[string]any, n *yaml.Node) {
 	d.checkString(metadata, n, "name", "metadata.name")
 	if name := metadata["name"]; name != nil && name != "" {
 		return
@@ -173,7 +173,20 @@ func (d *document) checkName(metadata map[string]any, n *yaml.Node) {
 				"since the next run could not tell which object it made; set metadata.name")
 		return
 	}
+	version, _ := obj["apiVersion"].(string)
+	group, _, _ := strings.Cut(version, "/")
+	if tool, ok := inputsOf[group]; ok {
+		d.failAt(n.Line, "metadata.name is missing: it is a document for %s; give what that prints, and "+
+			"leave the document out", tool)
+		return
+	}
 	d.failAt(n.Line, "metadata.name is missing")
+}
+
+// inputsOf are the groups of documents that are read by other tools and are no objects.
+var inputsOf = map[string]string{
+	"kbld.k14s.io": "kbld", "vendir.k14s.io": "vendir", "imgpkg.carvel.dev": "imgpkg",
+	"kind.x-k8s.io": "kind",
 }
 
 // maxIdentity limits the parts of an object's identity. Names have at most 253 bytes.

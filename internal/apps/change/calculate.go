@@ -43,6 +43,7 @@ type Options struct {
 	Adopted map[*unstructured.Unstructured]bool
 
 	KeepVersions bool // of described objects, however many there are
+	AllRefs      bool // annotations refer to versions of all kinds, without a template rule
 	CountNext    bool // a version that is created is one of those that an annotation keeps
 
 	DeleteOwned bool // delete objects of controllers that are annotated for it
@@ -206,14 +207,17 @@ func (s *calculator) calculate(existing, new []*unstructured.Unstructured) ([]*C
 func (s *calculator) versionChanges(
 	new []*unstructured.Unstructured, known *versions.Live,
 ) ([]*Change, []*unstructured.Unstructured, error) {
-	compared := map[*versions.Draft]*Change{}
+	compared, rewrite := map[*versions.Draft]*Change{}, s.conf.RewriteRuledRefs
+	if s.AllRefs {
+		rewrite = s.conf.RewriteRefs
+	}
 	drafts, others, err := known.Resolve(new, versions.Rules{
 		Differs: func(d *versions.Draft, candidate *unstructured.Unstructured) (bool, error) {
 			c, err := s.compare(d.Newest.Object, candidate)
 			compared[d] = c
 			return err == nil && c.Op == Update, err
 		},
-		Rewrite: s.conf.RewriteRefs,
+		Rewrite: rewrite,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -101,7 +101,7 @@ func BenchmarkOthers(b *testing.B) {
 			"{apiVersion: v1, kind: ConfigMap, metadata: {name: conf%d, namespace: demo}}", i))[0]
 		renames = append(renames, Rename{target, target.GetName(), target.GetName() + "-ver-1"})
 	}
-	all := c.NewRefRewriter(renames)
+	all := c.NewRefRewriter(renames, false)
 	for name, f := range map[string]func() error{
 		"strip": func() error { return c.StripExisting(obj) },
 		"own":   func() error { return c.AddOwnershipLabels(obj, map[string]string{"a": "b"}) },

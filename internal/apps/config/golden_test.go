@@ -82,10 +82,10 @@ func TestRefer(t *testing.T) {
 			for _, target := range decode(t, files["targets.yaml"]) {
 				renames = append(renames, Rename{target, target.GetName(), target.GetName() + "-ver-1"})
 			}
-			together := changed(t, files, c.NewRefRewriter(renames).Rewrite)
+			together := changed(t, files, c.NewRefRewriter(renames, false).Rewrite)
 			alone := changed(t, files, func(obj *unstructured.Unstructured) error {
 				for _, r := range renames {
-					if err := c.RewriteRefs(obj, r.Target, r.Base, r.Name); err != nil {
+					if err := c.RewriteRuledRefs(obj, r.Target, r.Base, r.Name); err != nil {
 						return err
 					}
 				}

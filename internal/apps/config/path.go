@@ -75,7 +75,13 @@ func (n node) wholePath() path {
 
 // plainPath reads a path of at least one part without patterns.
 func (n node) plainPath() path {
-	p := n.wholePath()
+	n.wholePath()
+	return n.pathFromTop()
+}
+
+// pathFromTop reads a path without patterns. One without parts is the object itself.
+func (n node) pathFromTop() path {
+	p := n.path()
 	for i, part := range p.parts {
 		if part.form == byPattern {
 			n.items()[i].panicError("no pattern here",

@@ -30,15 +30,15 @@ type Rename struct {
 type RefRewriter struct {
 	templates *table[*table[reference]]
 	byRule    []byBase // the objects that each template rule matches
-	all       byBase   // the objects that any rule matches
+	all       byBase   // the objects to which annotations may refer
 }
 
 // byBase maps base names to renames in their order.
 type byBase map[string][]Rename
 
 // NewRefRewriter returns a RefRewriter for the renames. It omits objects that no template rule
-// matches.
-func (c *Config) NewRefRewriter(renames []Rename) *RefRewriter {
+// matches, in annotations unless all are wanted there.
+func (c *Config) NewRefRewriter(renames []Rename, all bool) *RefRewriter {
 	r := &RefRewriter{&c.templates, make([]byBase, len(c.templates.rules)), byBase{}}
 	for _, one := range renames {
 		matched := false
@@ -49,7 +49,7 @@ func (c *Config) NewRefRewriter(renames []Rename) *RefRewriter {
 			r.byRule[rule][one.Base] = append(r.byRule[rule][one.Base], one)
 			matched = true
 		}
-		if matched {
+		if matched || all {
 			r.all[one.Base] = append(r.all[one.Base], one)
 		}
 	}
@@ -58,7 +58,15 @@ func (c *Config) NewRefRewriter(renames []Rename) *RefRewriter {
 
 // RewriteRefs rewrites the references of a holder to one target, like RefRewriter.Rewrite.
 func (c *Config) RewriteRefs(holder, target *unstructured.Unstructured, base, name string) error {
-	return c.NewRefRewriter([]Rename{{target, base, name}}).Rewrite(holder)
+	return c.NewRefRewriter([]Rename{{target, base, name}}, true).Rewrite(holder)
+}
+
+// RewriteRuledRefs rewrites the references of a holder like RewriteRefs, but as kapp, which leaves
+// those in annotations alone if no template rule matches the target.
+func (c *Config) RewriteRuledRefs(
+	holder, target *unstructured.Unstructured, base, name string,
+) error {
+	return c.NewRefRewriter([]Rename{{target, base, name}}, false).Rewrite(holder)
 }
 
 // Rewrite rewrites the references of a holder in place: in the fields that template rules name,
@@ -160,7 +168,7 @@ func parseExplicit(key, value string) (map[string]any, error) {
 func (n node) references() *table[reference] {
 	var references table[reference]
 	for _, item := range n.get("affectedResources").get("objectReferences").items() {
-		ref := reference{item.get("path").plainPath(), item.get("nameKey").text()}
+		ref := reference{item.get("path").pathFromTop(), item.get("nameKey").text()}
 		if ref.key == "" {
 			ref.key = "name"
 		}
