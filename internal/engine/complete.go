@@ -109,6 +109,9 @@ func (r *run) act(
 		published := r.published(ctx, step)
 		done := act(ctx, r.engine.Cluster, r.plan, step, &r.options)
 		done.published = published
+		if needed := r.createdBefore(step, done.err); needed != nil {
+			return &result{op: step.Op, outcome: event.Succeeded, reason: unvalidated(needed)}
+		}
 		return done
 	}
 	completed, err := r.complete(ctx, step, known)

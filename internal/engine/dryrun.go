@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // fallbackNamespace is the namespace in which objects are tried whose own does not exist yet. Every
@@ -83,6 +84,19 @@ func unvalidated(home *plan.Step) string {
 		made = "changed"
 	}
 	return fmt.Sprintf("not validated by the server: %s would be %s by the same run", home.Ref, made)
+}
+
+// createdBefore returns the step that would create the object which a server dry run lacked by its
+// refusal; nil if there is none.
+func (r *run) createdBefore(step *plan.Step, refused error) *plan.Step {
+	if r.options.DryRun != DryRunServer || refused == nil {
+		return nil
+	}
+	i, ok := r.index[ready.MissingIn(refused.Error(), step.Ref.Namespace)]
+	if !ok || r.plan.Steps[i].Op != plan.Create {
+		return nil
+	}
+	return &r.plan.Steps[i]
 }
 
 // dryRunElsewhere asks the server to validate an object in the fallback namespace, because the run

@@ -30,6 +30,27 @@ var missingKinds = map[string]schema.GroupKind{
 	"storageclass":   {Group: "storage.k8s.io", Kind: "StorageClass"},
 }
 
+// noPriorityClass matches the refusal of a pod whose priority class does not exist.
+var noPriorityClass = regexp.MustCompile(`\bno PriorityClass with name (\S+) was found`)
+
+// MissingIn returns the object that does not exist according to a refusal of an object in a
+// namespace; the zero Ref if the text names none.
+func MissingIn(text, namespace string) object.Ref {
+	if found := noPriorityClass.FindStringSubmatch(text); found != nil {
+		return object.Ref{Group: "scheduling.k8s.io", Kind: "PriorityClass", Name: found[1]}
+	}
+	found := notFound.FindStringSubmatch(text)
+	if found == nil {
+		return object.Ref{}
+	}
+	kind := missingKinds[found[1]]
+	missing := object.Ref{Group: kind.Group, Kind: kind.Kind, Name: found[2]}
+	if kind.Group == "" {
+		missing.Namespace = namespace
+	}
+	return missing
+}
+
 // grade sets how likely a reported cause is to pass without a change. A storage class that does not
 // exist and pods that pod security or permissions forbid are certain not to. Pods beyond a quota
 // are not: other pods may end, as in a rolling update. Nor is what a controller may still create.
