@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -382,7 +383,9 @@ func TestDeployRuleNeedsStoredObject(t *testing.T) {
 
 // TestDeployHintsRecreation updates an immutable object with and without the hint.
 func TestDeployHintsRecreation(t *testing.T) {
-	invalid := apierrors.NewInvalid(configMapKind, "a", nil)
+	invalid := apierrors.NewInvalid(configMapKind, "a", field.ErrorList{
+		field.Forbidden(field.NewPath("spec"), "field is immutable"),
+	})
 	for _, hint := range []bool{true, false} {
 		w := newWorld(t)
 		if _, err := w.Deploy(t.Context(), w.request(configMap("a", "1"))); err != nil {
@@ -393,7 +396,7 @@ func TestDeployHintsRecreation(t *testing.T) {
 		request.Run.HintRecreation = hint
 		_, err := w.Deploy(t.Context(), request)
 		checkError(t, err, invalid.Error())
-		if strings.Contains(err.Error(), "a field cannot be changed; the annotation "+
+		if strings.Contains(err.Error(), " cannot be changed; the annotation "+
 			"kapp.k14s.io/update-strategy: fallback-on-replace deletes") != hint {
 			t.Errorf("hint %t: %v", hint, err)
 		}

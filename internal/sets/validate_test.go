@@ -190,7 +190,7 @@ func TestValidate(t *testing.T) {
 			want:  "boat.example.com/b (all.yaml:0): unknown field \"spec.sial\"\n",
 			asked: "schemas of example.com/v1, dry run true Strict of b"},
 		"a definition in the set": {set: boat + "---\n" + "# update\n" + boats,
-			want:  "boat.example.com/b (all.yaml:0): unknown field \"spec.sial\"; did you mean sail?\n"},
+			want: "boat.example.com/b (all.yaml:0): unknown field \"spec.sial\"; did you mean sail?\n"},
 		"a definition of others": {set: boat + "---\n" + "# skip\n" + boats,
 			want:  "boat.example.com/b (all.yaml:0): unknown field \"spec.sial\"\n",
 			asked: "schemas of example.com/v1, dry run true Strict of b"},
