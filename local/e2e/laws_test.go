@@ -104,6 +104,9 @@ func TestLaws(t *testing.T) {
 	for i := range (objects + perBatch - 1) / perBatch {
 		form := lawForms[i%uint64(len(lawForms))]
 		t.Run(fmt.Sprintf("%s/%d", form.name, i), func(t *testing.T) {
+			if form.name == "server-side" && os.Getenv(objectsEnv) == "" {
+				t.Skip("members of unions and items of lists that others add are refused by the server")
+			}
 			t.Parallel()
 			generator := &laws.Generator{Random: rand.New(rand.NewPCG(seed, i)), Schemas: schemas}
 			b := &batch{
