@@ -120,20 +120,42 @@ func (l keyedList) isMalformed(item any) bool {
 // isAmbiguous reports whether one merge key has two items, on one side or on different ones, or an
 // item has none.
 func (l keyedList) isAmbiguous() bool {
+	wanted := l.firsts(l.want)
 	for _, list := range [][]any{l.recorded, l.want, l.live} {
+		firsts := l.firsts(list)
 		for i, item := range list {
-			key := fieldOf(item, l.key)
-			sameKey := func(other any) bool { return jsonvalue.Equal(key, fieldOf(other, l.key)) }
-			if key == nil || slices.IndexFunc(list, sameKey) != i {
+			key := l.keyOf(item)
+			if key == nil || firsts[key] != i {
 				return true
 			}
-			at := slices.IndexFunc(l.want, sameKey)
-			if at >= 0 && !l.same(item, l.want[at]) {
+			if at, ok := wanted[key]; ok && !l.same(item, l.want[at]) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// firsts returns the index of the first item of each merge key.
+func (l keyedList) firsts(list []any) map[any]int {
+	at := make(map[any]int, len(list))
+	for i, item := range list {
+		if key := l.keyOf(item); key != nil {
+			if _, ok := at[key]; !ok {
+				at[key] = i
+			}
+		}
+	}
+	return at
+}
+
+// keyOf returns the merge key of an item, a scalar; nil if it has none. Equal numbers are the same.
+func (l keyedList) keyOf(item any) any {
+	key := fieldOf(item, l.key)
+	if number, ok := key.(int64); ok {
+		return float64(number)
+	}
+	return key
 }
 
 // fieldOf returns a field of a list item, nil if it has none.

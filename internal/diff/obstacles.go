@@ -50,23 +50,36 @@ func below(path fieldpath.Path, element fieldpath.PathElement) fieldpath.Path {
 	return append(path.Copy(), element)
 }
 
+// maxPairs limits how many pairs of items of a list are compared to find those whose keys somebody
+// has changed. Lists that people write have fewer.
+const maxPairs = 1_000_000
+
 // findObstacles does the same in the items of a list, and for the items themselves.
 func (l keyedList) findObstacles(
 	meta strategicpatch.LookupPatchMeta, path fieldpath.Path, paths *[]fieldpath.Path,
 ) {
 	recorded, live := l.match(l.want, l.recorded), l.match(l.want, l.live)
 	applied := l.match(l.live, l.recorded)
+	paired := make([]bool, len(l.live))
+	for _, at := range live {
+		if at >= 0 {
+			paired[at] = true
+		}
+	}
+	looks := len(l.want)*len(l.live) <= maxPairs
 	for i, at := range live {
 		item := sides{itemAt(l.recorded, recorded[i]), itemAt(l.want, i), itemAt(l.live, at)}
 		if element, ok := l.element(item.live); ok && at >= 0 {
 			findObstacles(item, meta, below(path, element), paths)
 		}
 		for j := range l.live {
+			if at >= 0 || !looks || applied[j] >= 0 || paired[j] {
+				continue
+			}
 			have := itemAt(l.live, j)
 			element, ok := l.element(have)
-			if at < 0 && ok && applied[j] < 0 && !slices.Contains(live, j) &&
-				l.isEdited(item.recorded, item.want, have) {
-				live[i], at = j, j
+			if ok && l.isEdited(item.recorded, item.want, have) {
+				at, paired[j] = j, true
 				*paths = append(*paths, below(path, element))
 			}
 		}

@@ -16,11 +16,16 @@ var clusterRoleKind = schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind:
 // aggregationRule is the field of a ClusterRole that selects those that it aggregates.
 const aggregationRule = "aggregationRule"
 
+// maxLooks limits how often steps are looked at to find the order of roles, or of webhooks. Beyond
+// that, objects have the order that they would have without.
+const maxLooks = 50_000_000
+
 // DeleteAggregatesFirst lets the deletions of roles that others aggregate wait for those of the
 // roles that aggregate them, and marks the latter: the controller that writes their rules whenever
 // a part changes creates a role that it still remembers. Edges that would close a cycle are left
 // out. Needs and After are indexes into the steps, of which it changes After, Wait and Returns.
 func DeleteAggregatesFirst(steps []Step) {
+	looks := maxLooks
 	for i := range steps {
 		if !deletesRole(&steps[i]) {
 			continue
@@ -30,6 +35,9 @@ func DeleteAggregatesFirst(steps []Step) {
 			continue
 		}
 		steps[i].Returns, steps[i].Wait = true, true
+		if looks -= (len(selectors) + 1) * len(steps); looks < 0 {
+			continue
+		}
 		var before []bool // the steps that this one waits for; filled on demand
 		for j := range steps {
 			if i == j || !deletesRole(&steps[j]) || !selects(selectors, steps[j].Have) {

@@ -33,15 +33,22 @@ func AwaitWebhooks(steps []Step) {
 	if len(plurals) == 0 {
 		return
 	}
+	looks := maxLooks
 	for i := range steps {
 		if !steps[i].Op.Applies() || steps[i].Want == nil {
 			continue
 		}
 		for _, hook := range webhooksOf(steps[i].Want) {
 			workloads := servingWorkloads(steps, hook.service)
+			if looks -= 2 * len(steps); looks < 0 {
+				return
+			}
 			for j := range steps {
 				gk := steps[j].Ref.GroupKind()
 				if plural := plurals[gk]; plural != "" && hook.calls(gk, plural, steps[j].Want) {
+					if looks -= len(workloads) * len(steps); looks < 0 {
+						return
+					}
 					awaitWorkloads(steps, j, workloads)
 				}
 			}
