@@ -154,12 +154,15 @@ func (c *comparison) annotations(value any) any {
 
 // place is a place in the live object. Outer are the owners of the value that it is a part of, if
 // the server merges that value as a whole; unit is the place of that value, with its desired value.
+// Top is the length of the route to the outermost value that the set does not desire, 0 if there is
+// none.
 type place struct {
 	owned *owned
 	path  string
 	route []step
 	outer []int
 	unit  *unit
+	top   int
 }
 
 // unit is a value that the server merges as a whole.
@@ -188,7 +191,7 @@ func (p place) field(name string) place {
 }
 
 func (p place) inner(owned *owned, path string, s step) place {
-	in := place{owned: owned, path: path, outer: p.outer, unit: p.unit,
+	in := place{owned: owned, path: path, outer: p.outer, unit: p.unit, top: p.top,
 		route: append(slices.Clone(p.route), s)}
 	if p.owned != nil && len(p.owned.leaves) > 0 {
 		in.outer = p.owned.leaves
@@ -231,6 +234,7 @@ func (c *comparison) field(p place, want, stored, live any) {
 	switch {
 	case isEmpty(want) && isEmpty(live):
 	case want == nil:
+		p.top = len(p.route)
 		c.addition(p, stored, live)
 	case live == nil:
 		if !omitted {

@@ -55,6 +55,7 @@ type Field struct {
 
 	route  []step // to the value in the live object
 	revert any    // the desired value of the route; nil removes it
+	top    int    // the length of the route to the outermost value that is not desired; 0: none
 	seen   any    // Is, also if that is hidden
 	unit   *unit  // the value that it is a part of, if the server merges that as a whole
 

@@ -8,7 +8,7 @@ import (
 // add adds a difference with its managers, unless it is a default or an earlier value of the set.
 func (c *comparison) add(p place, kind Kind, was, is any) {
 	f := Field{Path: p.path, Kind: kind, Was: was, Is: is, route: p.route, revert: was, seen: is,
-		unit: p.unit, sameName: c.SameName}
+		top: p.top, unit: p.unit, sameName: c.SameName}
 	if kind == Added {
 		f.revert = nil
 		if was != nil { // a default of the server, which it sets again

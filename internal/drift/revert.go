@@ -3,6 +3,7 @@ package drift
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,17 +13,43 @@ import (
 )
 
 // Revert returns a copy of a live object in which some differences have their desired values, and
-// nothing else changes. It returns an error for an object that changed since it was compared.
+// nothing else changes, but that a struct goes with the last of its fields if the set does not
+// desire it: the server may refuse an empty one, or fill it again. Revert returns an error for an
+// object that changed since it was compared.
 func Revert(live *unstructured.Unstructured, fields []Field) (*unstructured.Unstructured, error) {
 	fixed := live.DeepCopy()
 	for _, f := range fields {
-		value, err := set(fixed.Object, liveRoute(fixed.Object, f.route), f.revert)
+		route := liveRoute(fixed.Object, f.route)
+		if f.revert == nil && f.unit == nil {
+			route = f.withoutContent(fixed.Object, route)
+		}
+		value, err := set(fixed.Object, route, f.revert)
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", f.Path, err)
 		}
 		fixed.Object = value.(map[string]any)
 	}
 	return fixed, nil
+}
+
+// withoutContent returns the route to the outermost value that the set does not desire and that has
+// no content but that of a route.
+func (f *Field) withoutContent(live any, route []step) []step {
+	for f.top > 0 && f.top < len(route) {
+		last := len(route) - 1
+		outer, _ := lookup(live, route[:last])
+		fields, isMap := outer.(map[string]any)
+		if !isMap {
+			break
+		}
+		fields = maps.Clone(fields)
+		delete(fields, route[last].field)
+		if !isEmpty(fields) {
+			break
+		}
+		route = route[:last]
+	}
+	return route
 }
 
 // set returns a value with another one at the end of a route; nil removes that.
