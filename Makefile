@@ -6,6 +6,7 @@ LIGHT       := ./bench/... ./chart/... ./e2e/... ./faults/... ./kubelet/... ./la
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
 LAWS        := 5000
+REPOSITORIES := https://github.com
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
 OUTLINED    := archive encoding/asn1 encoding/xml mime github.com/muster-deploy/muster/internal/cli github.com/muster-deploy/muster/internal/report github.com/muster-deploy/muster/internal/sets github.com/muster-deploy/muster/internal/packages/cmd github.com/muster-deploy/muster/internal/apps/cmd github.com/muster-deploy/muster/internal/view/live go.yaml.in github.com/opencontainers github.com/pkg github.com/xlab k8s.io/apimachinery/pkg/api github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net oras.land sigs.k8s.io/kustomize text go.starlark.net
 FUZZTIME    := 30s
@@ -20,7 +21,7 @@ stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gi
 TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e build-tools build-older e2e-older golden site session demo bench faults faults-mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e build-tools build-older e2e-older golden site session demo bench faults test-long faults-mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-controller build-plane ## everything, into bin/
 
@@ -121,6 +122,9 @@ faults: build ## the long runs of the tests that break things: FAULTS mixtures o
 	MUSTER_E2E_OBJECTS=$(LAWS) $(BREAK) '^TestLaws$$'
 	for name in FuzzFields FuzzArchive; do \
 	  go test -run '^$$' -fuzz "^$$name\$$" -fuzztime 30s ./internal/manifest/kustomize || exit 1; done
+
+test-long: build ## sets that other projects release, from REPOSITORIES; needs git, and an hour
+	MUSTER_E2E_REPOSITORIES=$(REPOSITORIES) $(BREAK) '^TestReleased$$'
 
 faults-mutants: build ## shows that these tests fail if muster has a defect
 	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestMutants$$'
