@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/change"
@@ -66,9 +67,22 @@ func (r *Run) setOwnership(step *plan.Step, c *change.Change) (err error) {
 			diff.Applier{Manager: Manager, Updates: true})
 		if err == nil {
 			step.Disown = staleData(step).Removal(step.Have, step.Want)
+			step.Obstacles, err = r.obstacles(c)
 		}
 	}
 	return err
+}
+
+// obstacles returns what is in the way of the server-side apply of a change.
+func (r *Run) obstacles(c *change.Change) ([]diff.ContestedField, error) {
+	want, err := r.recordedForm(c, c.Existing)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Obstacles(diff.Comparison{
+		Want: want, Live: c.Existing, Base: lastapplied.Original(c.Existing), Manager: Manager,
+		Operation: metav1.ManagedFieldsOperationApply,
+	}, nil)
 }
 
 // staleData returns the data of a Secret that a server-side apply of a step does not remove.

@@ -19,6 +19,7 @@ type listRule struct {
 	List   string         `json:"list"`
 	Keys   map[string]any `json:"keys"`
 	Unique []string       `json:"unique"`
+	Alone  []string       `json:"alone"`
 }
 
 // listRules returns the embedded rules. A test makes sure that they can be read.
@@ -33,6 +34,7 @@ var listRules = sync.OnceValue(func() (rules []listRule) {
 type Items struct {
 	Keys   map[string]any // the fields that identify an item, with their defaults
 	Unique []string       // other fields in which no two items agree
+	Alone  []string       // fields without which an item must be the only one
 }
 
 // ItemsOf returns the description of the items of a list: a field of the type of the metadata, with
@@ -41,7 +43,7 @@ func ItemsOf(meta strategicpatch.LookupPatchMeta, list, mergeKey string) Items {
 	if m, ok := meta.(patchMetaLookup); ok && m.goType != nil {
 		for _, rule := range listRules() {
 			if rule.List == list && slices.Contains(rule.Types, m.structName()) {
-				return Items{rule.Keys, rule.Unique}
+				return Items{rule.Keys, rule.Unique, rule.Alone}
 			}
 		}
 	}

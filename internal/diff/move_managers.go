@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -120,12 +119,7 @@ func change(
 	if err != nil {
 		return err
 	}
-	text, err := combine(own, others).ToJSON()
-	if err != nil {
-		return fmt.Errorf("write managed fields: %w", err)
-	}
-	entry.FieldsV1 = metav1.NewFieldsV1(string(text))
-	return nil
+	return setFields(entry, combine(own, others))
 }
 
 func isEmptySet(entry metav1.ManagedFieldsEntry) bool {

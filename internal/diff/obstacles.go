@@ -23,6 +23,53 @@ func (m merge) obstacles(in sides) (paths []fieldpath.Path) {
 	return paths
 }
 
+// Obstacles returns the fields and list items of a live object that cannot be beside those of a
+// desired one, which lacks them, with their owners, for a server-side apply by a manager. Base is
+// what was applied last; nil if unknown. Those that the manager alone has applied are left out,
+// since the apply removes them.
+func Obstacles(c Comparison) (found []ContestedField, err error) {
+	if c.Live.GetAPIVersion() != c.Want.GetAPIVersion() || sameObject(c.Want, c.Live) != nil {
+		return nil, nil
+	}
+	defer recoverError(&err)
+	paths := mergeFor(c.Want).obstacles(sidesOf(c.Base, c.Want, c.Live))
+	for _, path := range paths {
+		field := ContestedField{Field: path.String(), path: path}
+		applied := false
+		for _, entry := range c.Live.GetManagedFields() {
+			if entry.FieldsV1 == nil {
+				continue
+			}
+			set, err := managedSet(entry)
+			if err != nil {
+				return nil, err
+			}
+			switch {
+			case membersBelow(set, path).Empty():
+			case c.isOwn(entry):
+				applied = entry.APIVersion == c.Want.GetAPIVersion()
+			default:
+				field.Owners = append(field.Owners, ownerOf(entry))
+			}
+		}
+		if !applied || len(field.Owners) > 0 {
+			found = append(found, field)
+		}
+	}
+	return found, nil
+}
+
+// membersBelow returns the members of a set at a path and below it.
+func membersBelow(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
+	members := fieldpath.NewSet()
+	set.Iterate(func(member fieldpath.Path) {
+		if len(member) >= len(path) && member[:len(path)].Equals(path) {
+			members.Insert(member.Copy())
+		}
+	})
+	return members
+}
+
 func findObstacles(
 	in sides, meta strategicpatch.LookupPatchMeta, path fieldpath.Path, paths *[]fieldpath.Path,
 ) {
@@ -73,12 +120,13 @@ func (l keyedList) findObstacles(
 			findObstacles(item, meta, below(path, element), paths)
 		}
 		for j := range l.live {
-			if at >= 0 || !looks || applied[j] >= 0 || paired[j] {
+			if live[i] >= 0 || !looks || applied[j] >= 0 || paired[j] {
 				continue
 			}
 			have := itemAt(l.live, j)
 			element, ok := l.element(have)
-			if ok && l.isEdited(item.recorded, item.want, have) {
+			edited := at < 0 && l.isEdited(item.recorded, item.want, have)
+			if ok && (edited || l.excludes(item.want, have)) {
 				at, paired[j] = j, true
 				*paths = append(*paths, below(path, element))
 			}
@@ -100,6 +148,13 @@ func (l keyedList) element(item map[string]any) (_ fieldpath.PathElement, ok boo
 		keys = append(keys, value.Field{Name: name, Value: value.NewValueInterface(key)})
 	}
 	return fieldpath.PathElement{Key: &keys}, true
+}
+
+// excludes reports whether one of two items must be the only one of the list.
+func (l keyedList) excludes(want, live map[string]any) bool {
+	return slices.ContainsFunc(l.items.Alone, func(name string) bool {
+		return want[name] == nil || live[name] == nil
+	})
 }
 
 // isEdited reports whether a live item is a desired one whose key somebody has changed: it has a

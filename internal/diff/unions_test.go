@@ -1,6 +1,9 @@
 package diff
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestUnionMembers merges objects whose live state has another member of a union than the manifest:
 // the one of the manifest replaces it, whether it was recorded or not.
@@ -99,5 +102,72 @@ func TestEditedKeys(t *testing.T) {
 				"protocol: TCP}]}"},
 	} {
 		t.Run(tc.name, tc.check)
+	}
+}
+
+// TestAloneItems merges lists whose items must be the only ones if they have no name.
+func TestAloneItems(t *testing.T) {
+	for _, tc := range []mergedSpec{
+		{name: "others", kind: "v1 Service", want: "{ports: [{port: 80}]}",
+			live:   "{ports: [{name: a, port: 83, protocol: TCP}, {name: b, port: 84, protocol: TCP}]}",
+			result: "{ports: [{port: 80}]}"},
+		{name: "an edited one, not recorded", kind: "v1 Service", want: "{ports: [{port: 80}]}",
+			live:   "{ports: [{port: 83, protocol: TCP}]}",
+			result: "{ports: [{port: 80}]}"},
+		{name: "the same, named since", kind: "v1 Service",
+			want:   "{ports: [{name: a, port: 80}, {name: b, port: 81}]}",
+			live:   "{ports: [{port: 83, protocol: TCP}]}",
+			result: "{ports: [{name: a, port: 80}, {name: b, port: 81}]}"},
+		{name: "the same port", kind: "v1 Service", want: "{ports: [{port: 80}]}",
+			live:      "{ports: [{name: a, port: 80, protocol: TCP}, {name: b, port: 84, protocol: TCP}]}",
+			result:    "{ports: [{name: a, port: 80, protocol: TCP}, {name: b, port: 84, protocol: TCP}]}",
+			unchanged: true},
+	} {
+		t.Run(tc.name, tc.check)
+	}
+}
+
+// TestObstacles finds what is in the way of a server-side apply, with its owners, and makes the
+// applier the only one of its appliers.
+func TestObstacles(t *testing.T) {
+	live := objectOf(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: a
+  resourceVersion: "7"
+  managedFields:
+  - {manager: me, operation: Apply, apiVersion: apps/v1, fieldsType: FieldsV1,
+     fieldsV1: {"f:spec": {"f:replicas": {}}}}
+  - {manager: edit, operation: Update, apiVersion: apps/v1, fieldsType: FieldsV1,
+     fieldsV1: {"f:spec": {"f:paused": {}, "f:strategy": {"f:rollingUpdate": {"f:maxSurge": {}}}}}}
+spec: {replicas: 1, paused: true, strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}`)
+	want := objectOf(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a}
+spec: {replicas: 1, strategy: {type: Recreate}}`)
+	in := Comparison{Want: want, Live: live, Manager: "me", Operation: "Apply"}
+	found, err := Obstacles(in)
+	if err != nil || len(found) != 1 || found[0].Field != ".spec.strategy.rollingUpdate" ||
+		len(found[0].Owners) != 1 || found[0].Owners[0].Manager != "edit" {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	patch, err := ClaimPatch(live, found, "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		`{"f:spec":{"f:replicas":{},"f:strategy":{"f:rollingUpdate":{".":{},"f:maxSurge":{}}}}}`,
+		`{"f:spec":{"f:paused":{}}}`, `"path":"/metadata/resourceVersion","value":"7"`,
+	} {
+		if !strings.Contains(string(patch.Data), part) {
+			t.Errorf("%s lacks %s", patch.Data, part)
+		}
+	}
+	result, err := ApplyResult(want, live, found, Applier{Manager: "me"})
+	const sent = `{"spec":{"strategy":{"$retainKeys":["type"],"rollingUpdate":null,"type":"Recreate"}}}`
+	if err != nil || string(result.Data) != sent {
+		t.Errorf("%s, %v", result.Data, err)
 	}
 }

@@ -179,10 +179,21 @@ func write(
 	}
 	w := request(p, step, step.Want, o)
 	w.StreamOnce = p.ServerSide && step.Ref.GroupKind() == apiServiceKind
+	clears := len(step.Obstacles) > 0 && w.Method == cluster.Apply
+	if clears && o.DryRun == DryRunNone {
+		next, err := claimObstacles(ctx, c, p, step, o)
+		if err != nil {
+			return nil, err
+		}
+		step, w.Version = next, next.Have.GetResourceVersion()
+	}
 	live, err := c.Write(ctx, w)
 	if o.DryRun != DryRunNone && w.Method == cluster.Apply && p.OwnsAll(step, conflicts(err)) {
 		w.Force = true // the run adopts its own updates before
 		live, err = c.Write(ctx, w)
+	}
+	if clears && o.DryRun != DryRunNone && (err == nil || apierrors.IsInvalid(err)) {
+		live, err = tryCleared(ctx, c, p, step, o)
 	}
 	if err == nil && o.DryRun != DryRunNone && len(step.Disown.Data) > 0 {
 		live, err = step.Disown.Merged(live)

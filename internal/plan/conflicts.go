@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
@@ -65,6 +66,26 @@ func (e *ConflictError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
+// ObstacleError reports an update that is not made because of fields of others that cannot be beside
+// those of the manifest.
+type ObstacleError struct {
+	Fields []diff.ContestedField
+}
+
+// Error returns the fields with their owners, without values.
+func (e *ObstacleError) Error() string {
+	var texts []string
+	for _, field := range e.Fields {
+		var names []string
+		for _, o := range field.Owners {
+			names = append(names, o.Manager)
+		}
+		texts = append(texts, fmt.Sprintf("%s is in the way, set by %s", field.Field,
+			strings.Join(names, ", ")))
+	}
+	return strings.Join(texts, "; ")
+}
+
 // NeedsOwners reports whether decisions of the plan need the owners of the fields of live objects.
 func (p *Plan) NeedsOwners() bool {
 	return p.ServerSide || p.Conflicts != ConflictsIgnored || p.Ignore.NeedOwners()
@@ -72,13 +93,16 @@ func (p *Plan) NeedsOwners() bool {
 
 // Conflict returns a *ConflictError if the update of a step sends fields that its owners must
 // keep, or why it could not be merged into the live object. A server-side apply leaves that to the
-// server.
+// server, which does not know fields that are in the way of others: an *ObstacleError.
 func (p *Plan) Conflict(step *Step) error {
 	if step.Unmerged != nil {
 		return step.Unmerged
 	}
-	if p.ServerSide || step.Op != Update {
+	if step.Op != Update {
 		return nil
+	}
+	if p.ServerSide {
+		return p.obstruction(step)
 	}
 	fields := slices.DeleteFunc(slices.Clone(step.Contested), func(c Contest) bool {
 		return c.Left || !p.Conflicts.refuses(c)
@@ -87,6 +111,21 @@ func (p *Plan) Conflict(step *Step) error {
 		return nil
 	}
 	return &ConflictError{fields}
+}
+
+// obstruction returns an *ObstacleError if the owners of fields in the way must keep them.
+func (p *Plan) obstruction(step *Step) error {
+	var fields []diff.ContestedField
+	for _, field := range step.Obstacles {
+		yields := p.Conflicts == TakeFromHumans && !hasController(field.Owners)
+		if len(field.Owners) > 0 && !yields && !p.Force && !step.Force {
+			fields = append(fields, field)
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return &ObstacleError{fields}
 }
 
 // refuses reports whether an update of a field that is not left to its owners is an error.
@@ -219,6 +258,36 @@ func (c Conflicts) Settle(in diff.Comparison) (*unstructured.Unstructured, []Con
 	still, err := contestsOf(in)
 	step.markLeft(still)
 	return in.Want, step.Contested, err
+}
+
+// obstacles returns the fields of a live object that are in the way of a server-side apply, with
+// their owners other than the applier.
+func (w writeMode) obstacles(
+	described, live *unstructured.Unstructured,
+) ([]diff.ContestedField, error) {
+	want, err := w.ignore.Keep(described, live)
+	if err != nil {
+		return nil, fmt.Errorf("keep ignored fields: %w", err)
+	}
+	return Obstacles(diff.Comparison{
+		Want: want, Live: live, Base: w.ownApplied(live), Manager: w.manager,
+		Operation: metav1.ManagedFieldsOperationApply,
+	}, diff.ClientSideManagers(live, w.lastApplied))
+}
+
+// Obstacles returns the fields of a live object that are in the way of a server-side apply, with
+// their owners. Its manager, and those that it replaces, are not among them.
+func Obstacles(c diff.Comparison, replaced sets.Set[string]) ([]diff.ContestedField, error) {
+	found, err := diff.Obstacles(c)
+	if err != nil {
+		return nil, fmt.Errorf("find the fields that are in the way: %w", err)
+	}
+	for i := range found {
+		found[i].Owners = slices.DeleteFunc(found[i].Owners, func(o diff.FieldOwner) bool {
+			return o.Subresource == "" && (o.Manager == c.Manager || replaced.Has(o.Manager))
+		})
+	}
+	return found, nil
 }
 
 // leftFields returns the contested fields that are left to controllers.

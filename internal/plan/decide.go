@@ -35,7 +35,7 @@ func (p *Plan) writeMode() writeMode {
 // decide sets the operation of a step (create, update or unchanged) and what is sent.
 func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	step.Patch, step.Diff, step.Contested, step.Force = diff.Patch{}, nil, nil, false
-	step.Unmerged = nil
+	step.Unmerged, step.Obstacles = nil, nil
 	former := w.owner.adopts(step.Have, want)
 	var err error
 	if w.serverSide {
@@ -220,8 +220,10 @@ func (w writeMode) decideServerSide(
 	if same && len(step.Disown.Data) == 0 &&
 		(w.lastApplied == "" || diff.ClientSideManagers(step.Have, w.lastApplied).Len() == 0) {
 		step.Op = Unchanged
+		return nil
 	}
-	return nil
+	step.Obstacles, err = w.obstacles(described, step.Have)
+	return err
 }
 
 func annotate(obj *unstructured.Unstructured, key, value string) {

@@ -49,6 +49,10 @@ func (p *Plan) StepDigest(step *Step, random []string) (string, error) {
 	switch {
 	case step.Op == Update && (p.ServerSide || step.FullReplace):
 		want := p.content(step.Want)
+		if len(step.Obstacles) > 0 {
+			return DigestOf(random, want, wantedPart(want, step.Have.Object), step.Replace,
+				step.removed())
+		}
 		return DigestOf(random, want, wantedPart(want, step.Have.Object), step.Replace)
 	case step.Op == Create:
 		return DigestOf(random, p.content(step.Want))
@@ -56,6 +60,15 @@ func (p *Plan) StepDigest(step *Step, random []string) (string, error) {
 		return DigestOf(random, step.Patch, step.Diff)
 	}
 	return "", nil
+}
+
+// removed returns the names of the obstacles that a step removes.
+func (s *Step) removed() []string {
+	names := make([]string, len(s.Obstacles))
+	for i, field := range s.Obstacles {
+		names[i] = field.Field
+	}
+	return names
 }
 
 // content returns the fields of an object without those that the server alone writes, and without

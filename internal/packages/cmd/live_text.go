@@ -183,7 +183,7 @@ See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts`
 
 // liveConflict returns the text of an error as kpt prints it, with its advice if fields conflict.
 func liveConflict(err error) string {
-	if len(diff.Conflicts(err)) > 0 {
+	if len(diff.Conflicts(err)) > 0 || errors.As(err, new(*plan.ObstacleError)) {
 		return err.Error() + "\n" + advice
 	}
 	return err.Error()

@@ -22,6 +22,10 @@ func failureText(step *plan.Step, err error) string {
 		return "others have changed fields that the manifest sets" + sourceSuffix(step.Source) + "\n" +
 			changedLines(changed.Fields)
 	}
+	if blocked := (*plan.ObstacleError)(nil); errors.As(err, &blocked) {
+		return "others have set fields that cannot be beside those of the manifest" +
+			sourceSuffix(step.Source) + "\n" + obstacleLines(blocked.Fields)
+	}
 	if deleted := (*engine.NotRecreatedError)(nil); errors.As(err, &deleted) {
 		return indented(err) + sourceSuffix(step.Source) + sizeHint(step, err)
 	}
@@ -42,6 +46,18 @@ func changedLines(fields []plan.Contest) string {
 	}
 	return strings.Join(append(lines, "    --conflicts=take-all overwrites them"), "\n")
 }
+
+// obstacleLines returns a line for each field that is in the way, and the way to remove them.
+func obstacleLines(fields []diff.ContestedField) string {
+	var lines []string
+	for _, field := range fields {
+		lines = append(lines, "    "+field.Field+" is in the way, set by "+view.Owners(field.Owners))
+	}
+	return strings.Join(append(lines, "    "+takeOverHint), "\n")
+}
+
+// takeOverHint is the way to get fields of others in a server-side apply.
+const takeOverHint = "--force-conflicts takes them over"
 
 // sizeHint returns the way out for an object that is too large for the annotation in which a
 // client-side apply stores the manifest, or an empty text. An object whose own annotations are too
@@ -80,7 +96,7 @@ func conflictLines(step *plan.Step, conflicts []metav1.StatusCause) string {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(append(lines, "    --force-conflicts takes them over"), "\n")
+	return strings.Join(append(lines, "    "+takeOverHint), "\n")
 }
 
 // ownersOf formats the owners of a field from the object's managed fields, or else the server's

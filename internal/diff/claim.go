@@ -1,0 +1,95 @@
+package diff
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// ClaimPatch returns the patch that makes a manager the only applier of fields of a live object, and
+// changes nothing else: its next apply without the fields removes them. It is valid for the resource
+// version of live only.
+func ClaimPatch(
+	live *unstructured.Unstructured, fields []ContestedField, manager string,
+) (Patch, error) {
+	claimed := metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationApply,
+		APIVersion: live.GetAPIVersion(), FieldsType: "FieldsV1",
+		Time: &metav1.Time{Time: time.Now().UTC().Truncate(time.Second)},
+	}
+	taken := fieldpath.NewSet()
+	for _, field := range fields {
+		taken.Insert(field.path)
+	}
+	var entries []metav1.ManagedFieldsEntry
+	for _, entry := range live.GetManagedFields() {
+		if entry.FieldsV1 == nil {
+			continue
+		}
+		set, err := managedSet(entry)
+		if err != nil {
+			return Patch{}, err
+		}
+		if isOf(entry, manager, claimed.APIVersion) && entry.Operation == claimed.Operation {
+			taken = taken.Union(set)
+			continue
+		}
+		for _, field := range fields {
+			members := membersBelow(set, field.path)
+			set, taken = set.Difference(members), taken.Union(members)
+		}
+		if set.Empty() {
+			continue
+		}
+		if err := setFields(&entry, set); err != nil {
+			return Patch{}, err
+		}
+		entries = append(entries, entry)
+	}
+	if err := setFields(&claimed, taken); err != nil {
+		return Patch{}, err
+	}
+	data, err := json.Marshal([]map[string]any{
+		{"op": "add", "path": "/metadata/managedFields", "value": slices.Insert(entries, 0, claimed)},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
+	})
+	if err != nil {
+		return Patch{}, fmt.Errorf("write managed fields: %w", err)
+	}
+	return Patch{Type: types.JSONPatchType, Data: data}, nil
+}
+
+// setFields sets the fields of an entry.
+func setFields(entry *metav1.ManagedFieldsEntry, set *fieldpath.Set) error {
+	text, err := set.ToJSON()
+	if err != nil {
+		return fmt.Errorf("write managed fields: %w", err)
+	}
+	entry.FieldsV1 = metav1.NewFieldsV1(string(text))
+	return nil
+}
+
+// ApplyResult returns the patch that changes a live object as a server-side apply of want does
+// after a ClaimPatch of the fields: a dry run of it shows the result.
+func ApplyResult(
+	want, live *unstructured.Unstructured, claimed []ContestedField, by Applier,
+) (Patch, error) {
+	owners, _, err := readFieldSets(live, by.owns(live))
+	if err != nil {
+		return Patch{}, err
+	}
+	applied, _ := owners.alone(live.Object).(map[string]any)
+	paths := make([]fieldpath.Path, len(claimed))
+	for i, field := range claimed {
+		paths[i] = field.path
+	}
+	recorded := sides{recorded: applied, live: live.Object}.recording(paths).recorded
+	patch, _, err := ThreeWay(&unstructured.Unstructured{Object: recorded}, want, live)
+	return patch, err
+}

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// claimObstacles makes the manager of the plan the only applier of what is in the way of a
+// server-side apply, which removes it then, and returns the step with the object after that. It
+// changes no value of the object, and nothing if the server would refuse the result.
+func claimObstacles(
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
+) (*plan.Step, error) {
+	trial := *o
+	trial.DryRun = DryRunServer
+	if _, err := write(ctx, c, p, step, &trial); err != nil {
+		return nil, err
+	}
+	patch, err := diff.ClaimPatch(step.Have, step.Obstacles, p.Manager)
+	if err != nil {
+		return nil, err
+	}
+	claimed, err := c.Write(ctx, cluster.Write{
+		Object: step.Have, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data,
+		Manager: p.Manager,
+	})
+	if err != nil {
+		return nil, err
+	}
+	next := *step
+	next.Have, next.Obstacles = claimed, nil
+	return &next, nil
+}
+
+// tryCleared sends a dry run of a server-side apply to an object without what is in its way. The
+// server cannot do both in one dry run, so that it gets the result as a patch.
+func tryCleared(
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
+) (live *unstructured.Unstructured, err error) {
+	trial := *step
+	trial.Patch, err = diff.ApplyResult(step.Want, step.Have, step.Obstacles, diff.Applier{
+		Manager: p.Manager, Updates: p.Preconditions, LastApplied: p.LastApplied,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.Write(ctx, request(p, &trial, step.Want, o))
+}
