@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// ClaimPatch returns the patch that makes a manager the only applier of fields of a live object, and
-// changes nothing else: its next apply without the fields removes them. It is valid for the resource
-// version of live only.
+// ClaimPatch returns the patch that makes a manager the only applier of fields of a live object,
+// and changes nothing else: its next apply without the fields removes them. It is valid for the
+// resource version of live only.
 func ClaimPatch(
 	live *unstructured.Unstructured, fields []ContestedField, manager string,
 ) (Patch, error) {

@@ -166,7 +166,8 @@ spec: {replicas: 1, strategy: {type: Recreate}}`)
 		}
 	}
 	result, err := ApplyResult(want, live, found, Applier{Manager: "me"})
-	const sent = `{"spec":{"strategy":{"$retainKeys":["type"],"rollingUpdate":null,"type":"Recreate"}}}`
+	const sent = `{"spec":{"strategy":` +
+		`{"$retainKeys":["type"],"rollingUpdate":null,"type":"Recreate"}}}`
 	if err != nil || string(result.Data) != sent {
 		t.Errorf("%s, %v", result.Data, err)
 	}

@@ -66,8 +66,8 @@ func (e *ConflictError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// ObstacleError reports an update that is not made because of fields of others that cannot be beside
-// those of the manifest.
+// ObstacleError reports an update that is not made because of fields of others that cannot be
+// beside those of the manifest.
 type ObstacleError struct {
 	Fields []diff.ContestedField
 }

@@ -135,8 +135,8 @@ type Step struct {
 	Disown diff.Patch `json:"disown,omitzero"`
 	// Contested are the fields of an update that others own.
 	Contested []Contest `json:"contested,omitempty"`
-	// Obstacles are live fields and list items that cannot be beside what a server-side apply sets, and
-	// that it does not remove. The run takes them over before.
+	// Obstacles are live fields and list items that cannot be beside what a server-side apply sets,
+	// and that it does not remove. The run takes them over before.
 	Obstacles []diff.ContestedField `json:"obstacles,omitempty"`
 	// Unmerged is why the object of an update could not be merged into the live one; the update fails.
 	Unmerged error `json:"-"`
