@@ -27,6 +27,7 @@ type Cause struct {
 	Certain   bool       `json:"-"`                   // cannot pass without a change; also Stuck
 	Once      bool       `json:"-"`                   // the cluster does not repeat its reports
 	Reports   int        `json:"-"`                   // Warning events about it so far
+	Replace   bool       `json:"-"`                   // passes if somebody deletes the object
 
 	// Missing is the object that the cause lacks; zero if none, or if unknown.
 	Missing object.Ref `json:"-"`
@@ -147,11 +148,13 @@ func (s *search) visit(r *Evidence) {
 		}
 		s.found = append(s.found, c)
 	}
-	for _, child := range s.relevantChildren(r) {
-		first := len(s.found)
+	children := s.relevantChildren(r)
+	first := r.firstOutdated(children)
+	for _, child := range children {
+		index := len(s.found)
 		s.visit(child)
-		for i := first; i < len(s.found) && r.isOutdated(child); i++ {
-			s.found[i].Stuck, s.found[i].Certain = false, false // it is about to be replaced
+		if r.isOutdated(child) {
+			s.addOutdated(r, child, first, index)
 		}
 	}
 	if r.podSelector != "" && s.lacksEndpoints(r) {

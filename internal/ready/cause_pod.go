@@ -34,6 +34,12 @@ func podCauses(pod *unstructured.Unstructured) []Cause {
 	return causes
 }
 
+// isEnded reports whether all containers of a pod have ended for good.
+func isEnded(pod *unstructured.Unstructured) bool {
+	phase := text(pod, "status", "phase")
+	return phase == "Failed" || phase == "Succeeded"
+}
+
 // isRunning reports whether a container runs, which it may after a failure.
 func isRunning(container map[string]any) bool {
 	return member(member(container, "state"), "running") != nil

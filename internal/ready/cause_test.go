@@ -40,6 +40,9 @@ func TestCauses(t *testing.T) {
 				if c.Certain {
 					fmt.Fprintf(&out, "    certain, reports %d, once %t\n", c.Reports, c.Once)
 				}
+				if c.Replace {
+					out.WriteString("    passes if the object is deleted\n")
+				}
 				if c.Missing.Name != "" {
 					fmt.Fprintf(&out, "    missing %s\n", c.Missing)
 				}

@@ -19,7 +19,7 @@ func daemonSet(obj *unstructured.Unstructured) Status {
 	if !ok {
 		return inProgress("NoDesiredNumber", "Missing .status.desiredNumberScheduled")
 	}
-	onDelete := text(obj, "spec", "updateStrategy", "type") == "OnDelete"
+	onDelete := isOnDelete(obj)
 	for _, counter := range [...]struct {
 		field, name string
 		ignored     bool

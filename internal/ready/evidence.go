@@ -25,11 +25,12 @@ type Evidence struct {
 	healthy    bool        // explains nothing
 	unobserved bool        // the status is about an earlier generation
 
-	revision       string   // of a Deployment or ReplicaSet
-	updateRevision string   // of a StatefulSet or DaemonSet
-	podRevisions   []string // of a pod: its labels that hold the workload's revision
-	podSelector    string   // of a Service
-	endpoints      int      // of an EndpointSlice: the number of ready endpoints
+	revision     string   // of a Deployment or ReplicaSet
+	rollout      rollout  // of a StatefulSet or DaemonSet
+	podRevisions []string // of a pod: its labels that hold the workload's revision
+	ended        bool     // of a pod: it has succeeded or failed
+	podSelector  string   // of a Service
+	endpoints    int      // of an EndpointSlice: the number of ready endpoints
 
 	kinds []RelatedKind
 }
@@ -94,12 +95,6 @@ func hasPods(r *Evidence) bool {
 		slices.ContainsFunc(r.kinds, func(k RelatedKind) bool { return k.GroupKind == podKind })
 }
 
-// isOutdated reports whether a child object was created from an earlier template.
-func (r *Evidence) isOutdated(child *Evidence) bool {
-	return r.updateRevision != "" && len(child.podRevisions) > 0 &&
-		!slices.Contains(child.podRevisions, r.updateRevision)
-}
-
 // readers fill in the evidence of kinds with more than conditions.
 var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, Status){
 	{Group: "apps", Kind: "Deployment"}: func(
@@ -117,12 +112,15 @@ var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, S
 	{Group: "apps", Kind: "StatefulSet"}: func(
 		e *Evidence, obj *unstructured.Unstructured, _ Status,
 	) {
-		e.updateRevision = text(obj, "status", "updateRevision")
+		e.rollout = rolloutOf(obj)
 	},
 	{Group: "apps", Kind: "DaemonSet"}: func(
 		e *Evidence, obj *unstructured.Unstructured, _ Status,
 	) {
-		e.updateRevision = annotation(obj, "deprecated.daemonset.template.generation")
+		e.rollout = rollout{
+			revision: annotation(obj, "deprecated.daemonset.template.generation"),
+			onDelete: isOnDelete(obj),
+		}
 	},
 	{Kind: "Service"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
 		if text(obj, "spec", "type") != "ExternalName" {
@@ -138,6 +136,7 @@ var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, S
 	},
 	podKind: func(e *Evidence, obj *unstructured.Unstructured, s Status) {
 		e.healthy = s.State == Current
+		e.ended = isEnded(obj)
 		e.causes = podCauses(obj)
 		e.fallback = append(lastRunCauses(obj), pendingCauses(obj)...)
 		for _, label := range []string{"controller-revision-hash", "pod-template-generation"} {

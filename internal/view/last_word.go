@@ -241,6 +241,11 @@ func NextCommand(ref object.Ref, causes []ready.Cause, flags ...string) string {
 
 func nextCommand(ref object.Ref, causes []ready.Cause) string {
 	for _, c := range causes {
+		if c.Replace {
+			return kubectl(c.Object) + " delete " + strings.Replace(c.Object.Short(), "/", " ", 1)
+		}
+	}
+	for _, c := range causes {
 		if c.Container != "" {
 			command := kubectl(c.Object) + " logs " + c.Object.Name + " -c " + c.Container
 			if c.Previous {

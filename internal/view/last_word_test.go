@@ -133,3 +133,14 @@ func TestNoLastWord(t *testing.T) {
 		t.Errorf("got %q", out.String())
 	}
 }
+
+// TestNextCommandReplaces names the pod that somebody has to delete before the causes of others.
+func TestNextCommandReplaces(t *testing.T) {
+	set := object.Ref{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "kv"}
+	pod := object.Ref{Kind: "Pod", Namespace: "shop", Name: "kv-1"}
+	causes := []ready.Cause{{Object: pod, Container: "c"}, {Object: pod, Replace: true}}
+	got := view.NextCommand(set, causes, "--context", "a b")
+	if want := "kubectl -n shop delete pod kv-1 --context 'a b'"; got != want {
+		t.Errorf("NextCommand() = %s, want %s", got, want)
+	}
+}
