@@ -138,7 +138,9 @@ var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, S
 		e.healthy = s.State == Current
 		e.ended = isEnded(obj)
 		e.causes = podCauses(obj)
-		e.fallback = append(lastRunCauses(obj), pendingCauses(obj)...)
+		if e.fallback = append(lastRunCauses(obj), slowCauses(obj)...); len(e.fallback) == 0 {
+			e.fallback = pendingCauses(obj)
+		}
 		for _, label := range []string{"controller-revision-hash", "pod-template-generation"} {
 			if mark := text(obj, "metadata", "labels", label); mark != "" {
 				e.podRevisions = append(e.podRevisions, mark)
