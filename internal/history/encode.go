@@ -54,11 +54,11 @@ var dataFields = []string{"data", "stringData"}
 var serverFields = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion",
 	"selfLink", "uid"}
 
-// content returns an object without what a server sets. A null field is the manifest's: the copy of
-// what was applied last has it, so that it must be restored.
+// content returns an object without metadata that a server sets. A null field and the status are
+// the manifest's: the copy of what was applied last has them, and a custom resource may have a
+// status that the server takes from its manifest. They must be restored.
 func content(obj *unstructured.Unstructured) map[string]any {
 	fields := maps.Clone(obj.Object)
-	delete(fields, "status")
 	if metadata, ok := fields["metadata"].(map[string]any); ok {
 		metadata = maps.Clone(metadata)
 		for _, field := range serverFields {
