@@ -26,6 +26,7 @@ type released struct {
 	Repository string      `json:"repository"`
 	Tags       [2]string   `json:"tags"`
 	Files      []string    `json:"files"`
+	Folders    []string    `json:"folders"`
 	Kustomize  []string    `json:"kustomize"`
 	Namespaces []string    `json:"namespaces"`
 	Flags      []flagged   `json:"flags"`
@@ -84,25 +85,31 @@ func (s *released) read(t *testing.T, tag, dir string, hooks *webhook.Server) []
 func (s *released) extract(t *testing.T, tag, dir string) {
 	t.Helper()
 	var folders []string
-	for _, name := range slices.Concat(s.Files, s.Kustomize) {
+	for _, name := range slices.Concat(s.Files, s.Folders, s.Kustomize) {
 		first, _, _ := strings.Cut(name, "/")
 		if !slices.Contains(folders, first) {
 			folders = append(folders, first)
 		}
 	}
-	repository := filepath.Join(dir, ".git")
-	url := strings.TrimSuffix(os.Getenv(repositoriesEnv), "/") + "/" + s.Repository
-	ref := "refs/tags/" + tag
-	for _, args := range [][]string{
-		{"init", "--quiet", "--bare", repository},
-		{"--git-dir", repository, "fetch", "--quiet", "--depth=1", url, ref + ":" + ref},
-		slices.Concat([]string{
-			"--git-dir", repository, "--work-tree", dir, "checkout", "--quiet", ref, "--",
-		}, folders),
-	} {
-		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
+	ref, index := "refs/tags/"+tag, filepath.Join(t.TempDir(), "index")
+	repository := filepath.Join(os.Getenv(repositoriesEnv), s.Repository)
+	if url := os.Getenv(repositoriesEnv); strings.Contains(url, "://") {
+		repository = t.TempDir()
+		git(t, index, "init", "--quiet", "--bare", repository)
+		git(t, index, "--git-dir", repository, "fetch", "--quiet", "--depth=1",
+			strings.TrimSuffix(url, "/")+"/"+s.Repository, ref+":"+ref)
+	}
+	args := []string{"--git-dir", repository, "--work-tree", dir, "checkout", "--quiet", ref, "--"}
+	git(t, index, append(args, folders...)...)
+}
+
+// git runs git with an index file of its own, since repositories are only read.
+func git(t *testing.T, index string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+index)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 

@@ -58,8 +58,10 @@ func TestReleased(t *testing.T) {
 			for v, tag := range set.Tags {
 				manifests[v] = set.read(t, tag, t.TempDir(), hooks)
 			}
+			forms := 0
 			for _, form := range lawForms {
 				t.Run(form.name, func(t *testing.T) {
+					forms++
 					r := &release{released: set, batch: batch{
 						t: t, lawForm: form, dir: t.TempDir(),
 						namespace: fmt.Sprintf("released-%d-%s", i, form.name),
@@ -69,7 +71,7 @@ func TestReleased(t *testing.T) {
 				})
 			}
 			for _, d := range set.Deviations {
-				if !d.found && !t.Failed() {
+				if !d.found && forms == len(lawForms) {
 					t.Errorf("a known deviation is gone: %s (%s)", d.Pattern, d.Why)
 				}
 			}
@@ -102,9 +104,14 @@ func (r *release) run(manifests [2][]byte) {
 		{"second upgrade", "apply --yes", 1},
 	} {
 		r.clean = true
-		r.change(step.name, step.command, step.version)
-		r.checkEmpty(step.name, step.version)
+		done := r.change(step.name, step.command, step.version)
+		if done {
+			r.checkEmpty(step.name, step.version)
+		}
 		r.finish(step.name)
+		if !done {
+			break // the steps after it begin with what it has done
+		}
 	}
 	r.clean = true
 	r.destroyAll(before)
@@ -115,7 +122,7 @@ func (r *release) run(manifests [2][]byte) {
 func (r *release) finish(step string) {
 	result := "clean"
 	if !r.clean {
-		result = "not clean"
+		result = "DEVIATES"
 	}
 	r.results = append(r.results, step+": "+result)
 }
@@ -135,8 +142,8 @@ func (r *release) report(step, format string, args ...any) {
 	r.t.Error(text)
 }
 
-// change runs a command that writes the set.
-func (r *release) change(step, command string, version int) {
+// change runs a command that writes the set, and reports whether it succeeds.
+func (r *release) change(step, command string, version int) (done bool) {
 	r.t.Helper()
 	source := r.source(version)
 	if command != "apply --yes" && r.app {
@@ -155,6 +162,7 @@ func (r *release) change(step, command string, version int) {
 	if code != 0 {
 		r.report(step, "%s ends with exit code %d\n%s%s", command, code, out, errs)
 	}
+	return code == 0
 }
 
 // checkEmpty checks that a plan is empty, and that nothing drifts.
