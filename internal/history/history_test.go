@@ -134,8 +134,8 @@ func check(t *testing.T, what string, got, want any) {
 	}
 }
 
-// A null creationTimestamp of a manifest, as generators write it, is no field of the server: what is
-// restored has to equal the manifest.
+// A null creationTimestamp of a manifest, as generators write it, is no field of the server: what
+// is restored has to equal the manifest.
 func TestNullCreationTimestamp(t *testing.T) {
 	s, obj := newStore(&server{}), configMap("flags", "on")
 	metadata := map[string]any{"name": "flags", "namespace": "shop", "creationTimestamp": nil}
