@@ -149,7 +149,7 @@ func (r *release) change(step, command string, version int) (done bool) {
 	if command != "apply --yes" && r.app {
 		source = source[:2]
 	}
-	flags := []string{"--allow-delete=*", "--reconcile-timeout=1m"}
+	flags := []string{"--allow-delete=*", "--reconcile-timeout=4m"} // minReadySeconds
 	if r.serverSide {
 		flags = append(flags, "--server-side")
 	}
