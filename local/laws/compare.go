@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -82,4 +83,56 @@ func sameKeys(keys []string, one, other any) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool {
 		return !reflect.DeepEqual(Path{key}.Get(one), Path{key}.Get(other))
 	})
+}
+
+// Changed returns the paths of the values that differ between two objects, without the places of
+// list items: .spec.containers[].image. A list is one value if its length or the names of its items
+// differ.
+func Changed(was, is *unstructured.Unstructured) (paths []string) {
+	changed("", was.Object, is.Object, &paths)
+	return paths
+}
+
+func changed(path string, was, is any, paths *[]string) {
+	if reflect.DeepEqual(was, is) {
+		return
+	}
+	switch a := was.(type) {
+	case map[string]any:
+		b, ok := is.(map[string]any)
+		if !ok {
+			break
+		}
+		all := maps.Clone(a)
+		maps.Copy(all, b)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			changed(path+"."+name, a[name], b[name], paths)
+		}
+		return
+	case []any:
+		b, ok := is.([]any)
+		if !ok || !slices.EqualFunc(a, b, sameName) {
+			break
+		}
+		for i := range a {
+			changed(path+"[]", a[i], b[i], paths)
+		}
+		return
+	}
+	*paths = append(*paths, path)
+}
+
+// sameName reports whether two items of lists have the same name, or none.
+func sameName(one, other any) bool { return sameKeys([]string{"name"}, one, other) }
+
+// place matches the place of a list item in a path that plans show, and quoted is the name of a
+// field that is no word there.
+var (
+	place  = regexp.MustCompile(`\[(\*|\d+|\w+=([^\]"]*|"[^"]*"))\]`)
+	quoted = regexp.MustCompile(`\["([^"]*)"\]`)
+)
+
+// Shown returns a path that plans show in the form of those of Changed.
+func Shown(path string) string {
+	return quoted.ReplaceAllString(place.ReplaceAllString(path, "[]"), ".$1")
 }

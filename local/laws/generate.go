@@ -52,25 +52,31 @@ var fixed = []Path{
 }
 
 // Edits returns up to n different edits of an object, of some kinds: add, change, remove, switch.
-// They leave the pinned fields alone.
+// They leave the fields alone that are not free.
 func (g *Generator) Edits(
-	obj *unstructured.Unstructured, pinned []Path, n int, kinds ...string,
+	obj *unstructured.Unstructured, kind Kind, n int, kinds ...string,
 ) (edits []Edit) {
 	root := g.Schemas.Of(obj.GroupVersionKind())
+	pinned := slices.Concat(fixed, kind.Pinned)
 	var places []Edit
 	walk(obj.Object, nil, func(path Path, value any) {
-		if slices.ContainsFunc(slices.Concat(fixed, pinned), path.Begins) {
+		if slices.ContainsFunc(pinned, path.Begins) {
 			return
 		}
 		places = append(places, g.places(root, path, value)...)
 	})
 	places = slices.DeleteFunc(places, func(e Edit) bool {
-		return !slices.Contains(kinds, e.Kind) ||
-			slices.ContainsFunc(slices.Concat(fixed, pinned), func(p Path) bool {
+		return !slices.Contains(kinds, e.Kind) || !kind.isFree(e.Path) ||
+			slices.ContainsFunc(pinned, func(p Path) bool {
 				return e.Path.Begins(p) || p.Begins(e.Path) || e.Removed != nil && p.Begins(e.Removed)
 			})
 	})
 	g.Random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
+	if g.Random.IntN(2) == 0 {
+		slices.SortStableFunc(places, func(a, b Edit) int {
+			return kind.order(a.Path) - kind.order(b.Path)
+		})
+	}
 	for _, e := range places {
 		if len(edits) == n {
 			break

@@ -2,6 +2,7 @@ package laws
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,10 +15,15 @@ var kindsText string
 //go:embed feature.yaml
 var featureText []byte
 
-// Kind is a kind of objects: the one that generated ones begin with, and its pinned fields.
+// Kind is a kind of objects: the one that generated ones begin with, and which of its fields are
+// generated and changed: all but the pinned ones or, if there are some, the free ones only.
 type Kind struct {
 	Object *unstructured.Unstructured
 	Pinned []Path
+	Free   []Path
+	// Focus are fields in which every other change is made, if one is possible: unions, and lists
+	// that have a key more than once.
+	Focus []Path
 }
 
 // Kinds returns the kinds of which objects are generated, for a namespace.
@@ -25,6 +31,8 @@ func Kinds(namespace string) ([]Kind, error) {
 	var read []struct {
 		Object map[string]any
 		Pin    []string
+		Only   []string
+		Focus  []string
 	}
 	text := strings.ReplaceAll(kindsText, "${NS}", namespace)
 	if err := yaml.Unmarshal([]byte(text), &read); err != nil {
@@ -35,6 +43,12 @@ func Kinds(namespace string) ([]Kind, error) {
 		kind := Kind{Object: &unstructured.Unstructured{Object: integers(k.Object).(map[string]any)}}
 		for _, text := range k.Pin {
 			kind.Pinned = append(kind.Pinned, ParsePath(text))
+		}
+		for _, text := range k.Only {
+			kind.Free = append(kind.Free, ParsePath(text))
+		}
+		for _, text := range k.Focus {
+			kind.Focus = append(kind.Focus, ParsePath(text))
 		}
 		kinds = append(kinds, kind)
 	}
@@ -66,4 +80,17 @@ func integers(value any) any {
 		}
 	}
 	return value
+}
+
+// isFree reports whether a value may be changed: it is in a free field, or no field is.
+func (k Kind) isFree(path Path) bool {
+	return len(k.Free) == 0 || slices.ContainsFunc(k.Free, path.Begins)
+}
+
+// order returns 0 for a value in a focus, else 1.
+func (k Kind) order(path Path) int {
+	if slices.ContainsFunc(k.Focus, path.Begins) {
+		return 0
+	}
+	return 1
 }

@@ -1,6 +1,7 @@
 package laws
 
 import (
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -72,5 +73,25 @@ func TestKinds(t *testing.T) {
 	versions, _, _ := unstructured.NestedSlice(feature.Object, "spec", "versions")
 	if len(versions) == 0 {
 		t.Error("the definition has no version")
+	}
+}
+
+// TestChanged checks that paths of changes have the form of those that plans show.
+func TestChanged(t *testing.T) {
+	object := func(image, label string, args ...any) *unstructured.Unstructured {
+		container := map[string]any{"name": "a", "image": image, "args": args}
+		return &unstructured.Unstructured{Object: map[string]any{
+			"labels": map[string]any{"a.b/c": label}, "containers": []any{container},
+		}}
+	}
+	got := Changed(object("one", "x", "1"), object("two", "y", "1", "2"))
+	var want []string
+	for _, path := range []string{
+		".containers[name=a].args", ".containers[0].image", `.labels["a.b/c"]`,
+	} {
+		want = append(want, Shown(path))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v changed, want %v", got, want)
 	}
 }
