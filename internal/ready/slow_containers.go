@@ -52,11 +52,10 @@ func slowMessage(spec, status map[string]any, init bool) string {
 	case sidecar && init:
 		title = "sidecar " + title
 	}
-	state, kind := "ready", "readiness"
+	message, kind := title+" runs, but is not ready", "readiness"
 	if status["started"] == false && member(spec, "startupProbe") != nil {
-		state, kind = "started", "startup"
+		message, kind = title+" runs, but is not started", "startup"
 	}
-	message := title + " runs, but is not " + state
 	if probe := probeText(member(spec, kind+"Probe")); probe != "" {
 		message += fmt.Sprintf(": its %s probe (%s) has not succeeded", kind, probe)
 	}
