@@ -153,9 +153,21 @@ func (h *Head) isGood() bool {
 	return h.Err == nil && h.Outcome == Succeeded && h.Partial == "" && h.Objects > 0
 }
 
-// wasApplied reports whether a run has written the whole set, and may not have waited for it.
-func (h *Head) wasApplied() bool {
+// WasApplied reports whether a run has written the whole set, and may not have waited for it.
+func (h *Head) WasApplied() bool {
 	return h.isGood() || h.Err == nil && h.Outcome == Applied && h.Partial == "" && h.Objects > 0
+}
+
+// Repeats reports whether all revisions that are newer than one of those that List returned are of
+// runs that did not succeed and were to deploy the same objects.
+func Repeats(heads []Head, number int) bool {
+	at := slices.IndexFunc(heads, func(h Head) bool { return h.Number == number })
+	if at < 0 || heads[at].Err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(heads[:at], func(h Head) bool {
+		return h.Err != nil || h.Partial != "" || h.WasApplied() || h.Content != heads[at].Content
+	})
 }
 
 // LastGood returns the newest revision whose run succeeded and described the whole set, of those
@@ -175,7 +187,7 @@ func GoodBefore(heads []Head) (Head, bool) {
 // newestGood returns the newest good revision of some heads, or else the newest one that was
 // applied.
 func newestGood(heads []Head, among func(Head) bool) (Head, bool) {
-	for _, suits := range []func(*Head) bool{(*Head).isGood, (*Head).wasApplied} {
+	for _, suits := range []func(*Head) bool{(*Head).isGood, (*Head).WasApplied} {
 		for _, h := range heads {
 			if suits(&h) && among(h) {
 				return h, true
@@ -188,7 +200,7 @@ func newestGood(heads []Head, among func(Head) bool) (Head, bool) {
 // LastApplied returns the newest revision whose run has written the whole set, whether or not it
 // has waited for it, of those that List returned.
 func LastApplied(heads []Head) (Head, bool) {
-	i := slices.IndexFunc(heads, func(h Head) bool { return h.wasApplied() })
+	i := slices.IndexFunc(heads, func(h Head) bool { return h.WasApplied() })
 	if i < 0 {
 		return Head{}, false
 	}

@@ -38,7 +38,8 @@ type Baseline struct {
 	Title    string            // of the set
 	Text     string            // what messages call the baseline, as in: revision 8
 	Revision *history.Revision // nil for files
-	// Newer is the newest revision of the set if that is not Revision; else 0.
+	// Newer is the newest revision of the set if that is not Revision, and not one of a failed run
+	// with the same objects; else 0.
 	Newer int
 
 	set      Set
@@ -49,6 +50,7 @@ type Baseline struct {
 	desired  []plan.Desired
 	newest   *object.Set // what the newest revision desires
 	settings settings
+	last     history.Head   // the newest revision; zero for files
 	rules    *config.Config // of an app, with its rebase rules; nil for a package
 }
 
@@ -107,7 +109,8 @@ func OpenBaseline(
 	for _, obj := range b.Revision.Objects {
 		b.desired = append(b.desired, plan.Desired{Object: obj.Unstructured, Source: obj.Source})
 	}
-	if newest := heads[0]; newest.Number > number {
+	b.last = heads[0]
+	if newest := heads[0]; newest.Number > number && !history.Repeats(heads, number) {
 		b.Newer = newest.Number
 		revision, err := store.Read(ctx, newest.Number)
 		if err != nil {
@@ -402,7 +405,10 @@ func (b *Baseline) options(ctx context.Context, o drift.Options) (drift.Options,
 	o.IgnoreAnnotations = append(slices.Clone(ownAnnotations), o.IgnoreAnnotations...)
 	o.Newer = b.Newer > 0
 	if b.Revision != nil {
-		o.Since = b.Revision.Time
+		o.Since = b.last.Time
+		if b.Newer > 0 {
+			o.Since = b.Revision.Time
+		}
 		if manager := b.settings.Plan.FieldManager; manager != "" && manager != packages.DefaultManager {
 			o.Own = append(o.Own, manager)
 		}

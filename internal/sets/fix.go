@@ -167,22 +167,23 @@ func (f *Fix) Basis() Basis {
 func (f *Fix) CheckEmpty() error { return nil }
 
 // CheckCurrent returns an error if the set was deployed since the baseline was read, or if its last
-// run did not succeed: then it is not known what the set should be. It is called under the lock of
-// the set, once the plan is made.
+// run did not succeed and has no revision: then it is not known what the set should be. It is called
+// under the lock of the set, once the plan is made.
 func (f *Fix) CheckCurrent(ctx context.Context) error {
 	b := f.baseline
-	if f.Unfinished() {
-		return fmt.Errorf("the last run of %s did not succeed, so that its objects are not those of %s; "+
-			"nothing was changed: apply again, or roll back, and then fix what drifted", b.Title, b.Text)
-	}
 	if b.Revision == nil {
-		return nil
+		return nil // the files say what the set should be
+	}
+	if f.Unfinished() && b.last.WasApplied() {
+		return fmt.Errorf("the last run of %s did not succeed and has no revision, so that its objects "+
+			"may not be those of %s; nothing was changed: apply again, roll back, or compare with the "+
+			"files (--against .)", b.Title, b.Text)
 	}
 	heads, err := b.store.List(ctx)
 	if err != nil {
 		return err
 	}
-	if number := newestOf(heads); number != b.Revision.Number {
+	if number := newestOf(heads); number != b.last.Number {
 		return fmt.Errorf("revision %d was written meanwhile; nothing was changed: give the command "+
 			"again", number)
 	}
