@@ -7,13 +7,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // AppliedBy reports whether a server-side apply of want by the manager would change neither a value
 // nor an owner: the manager applied exactly the fields of want, in the same version, and their live
-// values equal those of want. AppliedBy reads metadata.managedFields and no schema. It may return
-// false where the server would change nothing: for a quantity written in another way, for an empty
+// values equal those of want, or of built-in kinds what the server stores for them. AppliedBy reads
+// metadata.managedFields. It may return false where the server would change nothing: for an empty
 // list that merges by key, and for a map that the server treats as atomic under a name not known
 // here.
 func AppliedBy(want, live *unstructured.Unstructured, manager string) (bool, error) {
@@ -26,7 +27,50 @@ func AppliedBy(want, live *unstructured.Unstructured, manager string) (bool, err
 	if err != nil || !ok {
 		return false, err
 	}
-	return sets.areFieldsApplied(ownableFields(want), live.Object), nil
+	values := compared{want: ownableFields(want), live: live.Object}
+	if sets.areFieldsApplied(values) {
+		return true, nil
+	}
+	stored, wantOK := builtin.Stored(want.Object)
+	normal, liveOK := builtin.Stored(live.Object)
+	if !wantOK || !liveOK || want.GetAPIVersion() != live.GetAPIVersion() {
+		return false, nil
+	}
+	values.stored, values.normal, values.typed = stored, normal, true
+	return sets.areFieldsApplied(values), nil
+}
+
+// compared is a wanted value and the live one, and both as the server stores them if the kind is
+// built in.
+type compared struct {
+	want, live     any
+	stored, normal any
+	typed          bool
+}
+
+// field returns the values of a field.
+func (c compared) field(name string) compared {
+	return compared{fieldOf(c.want, name), fieldOf(c.live, name), fieldOf(c.stored, name),
+		fieldOf(c.normal, name), c.typed}
+}
+
+// item returns the values of list items.
+func (c compared) item(want, live int) compared {
+	return compared{indexed(c.want, want), indexed(c.live, live), indexed(c.stored, want),
+		indexed(c.normal, live), c.typed}
+}
+
+// indexed returns an item of a list, nil if it has none.
+func indexed(list any, index int) any {
+	if items, _ := list.([]any); index < len(items) {
+		return items[index]
+	}
+	return nil
+}
+
+// same reports whether the server stores the wanted value as the live one.
+func (c compared) same() bool {
+	return jsonvalue.Equal(c.want, c.live) || c.typed && jsonvalue.Equal(c.stored, c.normal)
 }
 
 // ownableFields returns the fields of an object that managed fields can list. It keeps uid and
@@ -81,17 +125,17 @@ func isApplyEntry(entry map[string]any, version, manager string) bool {
 
 // isApplied reports whether the wanted value was applied and is live. The name is that of its
 // field, empty for list items.
-func (s appliedFields) isApplied(name string, want, live any) bool {
+func (s appliedFields) isApplied(name string, c compared) bool {
 	if s.mine.isLeaf() {
-		return s.isLeafApplied(name, want, live)
+		return s.isLeafApplied(name, c)
 	}
-	switch want := want.(type) {
+	switch c.want.(type) {
 	case map[string]any:
-		live, ok := live.(map[string]any)
-		return ok && s.areFieldsApplied(want, live)
+		_, ok := c.live.(map[string]any)
+		return ok && s.areFieldsApplied(c)
 	case []any:
-		live, ok := live.([]any)
-		return ok && s.areItemsApplied(want, live)
+		_, ok := c.live.([]any)
+		return ok && s.areItemsApplied(c)
 	}
 	return false
 }
@@ -99,8 +143,8 @@ func (s appliedFields) isApplied(name string, want, live any) bool {
 // isLeafApplied reports the same for a value that the manager owns as a whole. For a nonempty map
 // or list the answer is certain only if the server must treat it as atomic. An empty or null value
 // leaves a leaf as well, and others may own its later content or the server may have defaulted it.
-func (s appliedFields) isLeafApplied(name string, want, live any) bool {
-	switch v := want.(type) {
+func (s appliedFields) isLeafApplied(name string, c compared) bool {
+	switch v := c.want.(type) {
 	case map[string]any:
 		if len(v) > 0 && (!s.others.isLeaf() || !isAtomicMap(name)) {
 			return false
@@ -110,7 +154,7 @@ func (s appliedFields) isLeafApplied(name string, want, live any) bool {
 			return false
 		}
 	}
-	return jsonvalue.Equal(want, live)
+	return c.same()
 }
 
 // isAtomicMap reports whether the server owns a map of this name as one value. The Kubernetes API
@@ -137,27 +181,33 @@ func isAtomicMap(name string) bool {
 	return strings.HasSuffix(name, "Selector") || strings.HasSuffix(name, "Ref")
 }
 
-func (s appliedFields) areFieldsApplied(want, live map[string]any) bool {
+func (s appliedFields) areFieldsApplied(c compared) bool {
+	want, _ := c.want.(map[string]any)
+	live, _ := c.live.(map[string]any)
 	if len(s.mine.items) > 0 || len(s.mine.fields) != len(want) {
 		return false
 	}
 	for name, value := range want {
 		mine, owned := s.mine.fields[name]
-		current, ok := live[name]
+		_, ok := live[name]
+		inner := c.field(name)
 		switch {
 		case !owned:
 			return false
-		case !ok && mayBeOmitted(value) && mine.isLeaf():
+		case !ok && mine.isLeaf() && (mayBeOmitted(value) || inner.isOmitted()):
 			continue
 		case !ok:
 			return false
 		}
-		if !(appliedFields{mine, s.others.field(name)}).isApplied(name, value, current) {
+		if !(appliedFields{mine, s.others.field(name)}).isApplied(name, inner) {
 			return false
 		}
 	}
 	return true
 }
+
+// isOmitted reports whether the server does not store the wanted value of a built-in kind.
+func (c compared) isOmitted() bool { return c.typed && c.stored == nil && c.normal == nil }
 
 // mayBeOmitted reports whether the server may omit a value that was applied: null and zero values.
 // If someone had deleted it, the manager would no longer own it.
@@ -168,7 +218,9 @@ func mayBeOmitted(want any) bool {
 // areItemsApplied reports the same for a list that merges item by item. Every wanted item must
 // match one that the manager owns, and vice versa. The live list must have them in the wanted
 // order, possibly with others between them.
-func (s appliedFields) areItemsApplied(want, live []any) bool {
+func (s appliedFields) areItemsApplied(c compared) bool {
+	want, _ := c.want.([]any)
+	live, _ := c.live.([]any)
 	if len(s.mine.fields) > 0 || len(s.mine.items) != len(want) {
 		return false
 	}
@@ -177,14 +229,15 @@ func (s appliedFields) areItemsApplied(want, live []any) bool {
 		return false
 	}
 	last := -1
-	for i, value := range want {
+	for i := range want {
 		item := s.mine.items[selectors[i]]
 		at, ok := item.indexIn(live)
 		if !ok || at <= last {
 			return false
 		}
 		last = at
-		if !(appliedFields{&item.fieldSet, s.others.item(selectors[i])}).isApplied("", value, live[at]) {
+		inner := appliedFields{&item.fieldSet, s.others.item(selectors[i])}
+		if !inner.isApplied("", c.item(i, at)) {
 			return false
 		}
 	}
