@@ -167,8 +167,8 @@ func (f *Fix) Basis() Basis {
 func (f *Fix) CheckEmpty() error { return nil }
 
 // CheckCurrent returns an error if the set was deployed since the baseline was read, or if its last
-// run did not succeed and has no revision: then it is not known what the set should be. It is called
-// under the lock of the set, once the plan is made.
+// run did not succeed and has no revision: then it is not known what the set should be. It is
+// called under the lock of the set, once the plan is made.
 func (f *Fix) CheckCurrent(ctx context.Context) error {
 	b := f.baseline
 	if b.Revision == nil {
