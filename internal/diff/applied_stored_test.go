@@ -18,7 +18,8 @@ func TestAppliedAsStored(t *testing.T) {
 				"operations: [CREATE], resources: [things]}]}, variables: []}",
 			live: "{failurePolicy: Fail, matchConstraints: {matchPolicy: Equivalent, " +
 				"namespaceSelector: {}, objectSelector: {}, " +
-				"resourceRules: [{apiGroups: [a], apiVersions: [v1], operations: [CREATE], resources: [things], scope: '*'}]}}"},
+				"resourceRules: [{apiGroups: [a], apiVersions: [v1], operations: [CREATE], " +
+				"resources: [things], scope: '*'}]}}"},
 		{name: "zero values", kind: "apiextensions.k8s.io/v1 CustomResourceDefinition",
 			owned: `{"f:group": {}, "f:preserveUnknownFields": {}, "f:versions": {}}`,
 			want: "{group: a, preserveUnknownFields: false, versions: [{name: v1, served: true, " +
