@@ -14,6 +14,11 @@ const machinery = "k8s.io/apimachinery"
 
 // boundaries is the import table. A package of level n imports only lower levels.
 var boundaries = map[string]boundary{
+	"managers": {
+		level:     0,
+		libraries: []string{"sigs.k8s.io/yaml"},
+		why:       "names in, classes out",
+	},
 	"limit": {
 		level: 0,
 		why:   "values alone",
@@ -265,6 +270,7 @@ var boundaries = map[string]boundary{
 			"builtin",
 			"diff",
 			"diff/jsonvalue",
+			"managers",
 			"object",
 		},
 		libraries: []string{
@@ -279,6 +285,7 @@ var boundaries = map[string]boundary{
 		module: []string{
 			"diff",
 			"graph",
+			"managers",
 			"mutation",
 			"object",
 		},

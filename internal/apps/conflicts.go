@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
@@ -82,7 +83,7 @@ func (r *Run) obstacles(c *change.Change) ([]diff.ContestedField, error) {
 	return plan.Obstacles(diff.Comparison{
 		Want: want, Live: c.Existing, Base: lastapplied.Original(c.Existing), Manager: Manager,
 		Operation: metav1.ManagedFieldsOperationApply,
-	}, nil)
+	}, sets.New(Manager))
 }
 
 // staleData returns the data of a Secret that a server-side apply of a step does not remove.

@@ -54,7 +54,7 @@ func newComparison(want, live *unstructured.Unstructured, o Options) (*compariso
 	}
 	classes := o.Managers
 	if classes == nil {
-		classes = BuiltinClasses()
+		classes = builtinClasses()
 	}
 	for i := range c.managers {
 		c.managers[i].Class = c.classOf(classes, i)

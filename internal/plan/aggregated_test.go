@@ -37,7 +37,7 @@ func TestAggregatedRules(t *testing.T) {
 			t.Errorf("%s: %s, sends the rules: %t, %v", rules, step.Op, sent, step.Contested)
 		}
 	}
-	if class := plan.ClassOf("clusterrole-aggregation-controller"); class != plan.Controller {
+	if class := plan.ClassOf("clusterrole-aggregation-controller"); class != "controller" {
 		t.Errorf("the controller of aggregated roles is %s", class)
 	}
 }

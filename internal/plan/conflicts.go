@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/managers"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -40,9 +41,12 @@ type Contest struct {
 // ofController reports whether a controller is among the owners.
 func (c Contest) ofController() bool { return hasController(c.Owners) }
 
+// hasController reports whether a controller is among some owners. Other tools that deploy count as
+// such, and so do unknown managers: a field that is left to its owner can still be taken later.
 func hasController(owners []diff.FieldOwner) bool {
 	return slices.ContainsFunc(owners, func(o diff.FieldOwner) bool {
-		return ClassOf(o.Manager) != Human
+		class := ClassOf(o.Manager)
+		return class != managers.Human && class != managers.Own
 	})
 }
 
@@ -141,14 +145,20 @@ func (c Conflicts) refuses(contest Contest) bool {
 }
 
 // TakeOver returns the step that takes over fields with which a server-side apply conflicts; ok is
-// false if they must stay with their owners.
+// false if they must stay with their owners. What the manager of the plan, or a client-side apply
+// that it replaces, has set is its own.
 func (p *Plan) TakeOver(step *Step, fields []string) (next *Step, ok bool) {
-	if p.Conflicts != TakeFromHumans || step.Force || step.Have == nil || len(fields) == 0 {
+	if !p.ServerSide || step.Force || step.Have == nil || len(fields) == 0 {
 		return nil, false
 	}
+	own := p.writeMode().replaced(step.Have)
 	for _, field := range fields {
 		owners, err := diff.Owners(step.Have, field)
-		if err != nil || len(owners) == 0 || hasController(owners) {
+		if err != nil || len(owners) == 0 {
+			return nil, false
+		}
+		others := withoutOwn(owners, own)
+		if len(others) > 0 && (p.Conflicts != TakeFromHumans || hasController(others)) {
 			return nil, false
 		}
 	}
@@ -215,7 +225,15 @@ func (w writeMode) contested(
 			return nil, nil // it is adopted: nothing was applied that others could have changed
 		}
 	}
-	return contestsOf(c)
+	found, err := contestsOf(c)
+	if merged != nil {
+		return found, err
+	}
+	own := w.replaced(live)
+	for i := range found {
+		found[i].Owners = withoutOwn(found[i].Owners, own)
+	}
+	return slices.DeleteFunc(found, func(c Contest) bool { return len(c.Owners) == 0 }), err
 }
 
 func contestsOf(c diff.Comparison) ([]Contest, error) {
@@ -232,8 +250,8 @@ func contestsOf(c diff.Comparison) ([]Contest, error) {
 
 // ownApplied returns the configuration that was applied last, nil if another manager applied it.
 func (w writeMode) ownApplied(live *unstructured.Unstructured) *unstructured.Unstructured {
-	if managers := diff.ClientSideManagers(live, w.lastApplied); managers.Len() > 0 &&
-		!managers.Has(w.manager) {
+	if appliers := diff.ClientSideManagers(live, w.lastApplied); appliers.Len() > 0 &&
+		!appliers.Has(w.manager) {
 		return nil
 	}
 	return appliedTo(live, w.lastApplied)
@@ -272,20 +290,38 @@ func (w writeMode) obstacles(
 	return Obstacles(diff.Comparison{
 		Want: want, Live: live, Base: w.ownApplied(live), Manager: w.manager,
 		Operation: metav1.ManagedFieldsOperationApply,
-	}, diff.ClientSideManagers(live, w.lastApplied))
+	}, w.replaced(live))
+}
+
+// replaced returns the managers whose fields a server-side apply of a live object replaces: its own
+// one, and those of client-side applies until it has applied the object itself.
+func (w writeMode) replaced(live *unstructured.Unstructured) sets.Set[string] {
+	own := sets.New(w.manager)
+	applied := slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == w.manager && e.Operation == metav1.ManagedFieldsOperationApply
+	})
+	if w.lastApplied != "" && !applied {
+		own = own.Union(diff.ClientSideManagers(live, w.lastApplied))
+	}
+	return own
+}
+
+// withoutOwn returns the owners of a field that are none of one's own managers.
+func withoutOwn(owners []diff.FieldOwner, own sets.Set[string]) []diff.FieldOwner {
+	return slices.DeleteFunc(slices.Clone(owners), func(o diff.FieldOwner) bool {
+		return o.Subresource == "" && own.Has(o.Manager)
+	})
 }
 
 // Obstacles returns the fields of a live object that are in the way of a server-side apply, with
-// their owners. Its manager, and those that it replaces, are not among them.
-func Obstacles(c diff.Comparison, replaced sets.Set[string]) ([]diff.ContestedField, error) {
+// their owners, without one's own managers.
+func Obstacles(c diff.Comparison, own sets.Set[string]) ([]diff.ContestedField, error) {
 	found, err := diff.Obstacles(c)
 	if err != nil {
 		return nil, fmt.Errorf("find the fields that are in the way: %w", err)
 	}
 	for i := range found {
-		found[i].Owners = slices.DeleteFunc(found[i].Owners, func(o diff.FieldOwner) bool {
-			return o.Subresource == "" && (o.Manager == c.Manager || replaced.Has(o.Manager))
-		})
+		found[i].Owners = withoutOwn(found[i].Owners, own)
 	}
 	return found, nil
 }
