@@ -101,6 +101,9 @@ type Options struct {
 	IncludeControllers bool
 	// Ignore are the fields that the set leaves to others; differences in them are none.
 	Ignore diff.IgnoreRules
+	// Unstored are the paths of desired values that the server does not store, as diff.Unstored
+	// returns them. That they are missing does not count.
+	Unstored []string
 }
 
 // Counts reports whether the difference counts as drift.

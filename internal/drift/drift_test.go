@@ -39,6 +39,8 @@ func TestCompare(t *testing.T) {
 				path, manager, _ := strings.Cut(value, " ")
 				o.Ignore = append(o.Ignore, diff.IgnoreRule{Paths: []string{path},
 					Managers: strings.Fields(manager)})
+			case "unstored":
+				o.Unstored = append(o.Unstored, value)
 			case "ignore":
 				o.IgnoreAnnotations = append(o.IgnoreAnnotations, value)
 			default:

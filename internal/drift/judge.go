@@ -3,7 +3,12 @@ package drift
 import (
 	"slices"
 	"strings"
+
+	"github.com/muster-deploy/muster/internal/diff"
 )
+
+// NotStored is why a difference does not count that Options.Unstored names.
+const NotStored = "the server does not store it"
 
 // add adds a difference with its managers, unless it is a default or an earlier value of the set.
 func (c *comparison) add(p place, kind Kind, was, is any) {
@@ -31,7 +36,11 @@ func (c *comparison) add(p place, kind Kind, was, is any) {
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
+	isNoted := kind == Removed && c.isUnstored(desiredPath(p.route), was)
 	if c.judge(&f, kind == Added) {
+		if isNoted {
+			f.Left = NotStored
+		}
 		c.hide(&f)
 		c.fields = append(c.fields, f)
 	}
@@ -73,6 +82,50 @@ func (c *comparison) judge(f *Field, added bool) bool {
 		f.Left = "set when it was deployed, by the server or a webhook"
 	}
 	return true
+}
+
+// desiredPath returns the path of a desired value, as diff.Unstored writes it.
+func desiredPath(route []step) (path string) {
+	for _, s := range route {
+		if s.item {
+			path = diff.ItemOf(path, s.index)
+		} else {
+			path = diff.Below(path, s.field)
+		}
+	}
+	return path
+}
+
+// isUnstored reports whether the server is known not to store a desired value, or any value in it.
+func (c *comparison) isUnstored(path string, value any) bool {
+	if slices.ContainsFunc(c.Unstored, func(noted string) bool { return isWithin(path, noted) }) {
+		return true
+	}
+	isNoted := false
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if isEmpty(inner) {
+				continue
+			}
+			if isNoted = c.isUnstored(diff.Below(path, key), inner); !isNoted {
+				return false
+			}
+		}
+	case []any:
+		for i, inner := range v {
+			if isNoted = c.isUnstored(diff.ItemOf(path, i), inner); !isNoted {
+				return false
+			}
+		}
+	}
+	return isNoted
+}
+
+// isWithin reports whether a path leads to a value or into it.
+func isWithin(path, outer string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // hide removes the values of a Secret from a difference.

@@ -56,7 +56,7 @@ func (c *comparison) atomic(p place, want, stored, live []any) {
 		return
 	}
 	for i := range max(len(want), len(live)) {
-		in := p.inner(nil, p.path+"["+strconv.Itoa(i)+"]", step{item: true})
+		in := p.inner(nil, p.path+"["+strconv.Itoa(i)+"]", step{item: true, index: i})
 		switch {
 		case i >= len(live):
 			c.add(in, Removed, want[i], nil)

@@ -125,7 +125,7 @@ func managerText(m drift.Manager, class drift.Class, now time.Time) string {
 func personText(p *drift.Person) string { return "by " + p.Name }
 
 // counts are the numbers of a result.
-type counts struct{ objects, fields, left int }
+type counts struct{ objects, fields, left, unstored int }
 
 func (r *DriftResult) counts() counts {
 	var c counts
@@ -137,6 +137,8 @@ func (r *DriftResult) counts() counts {
 			switch {
 			case f.Counts():
 				c.fields++
+			case f.Left == drift.NotStored:
+				c.unstored++
 			case f.Class == drift.Controller:
 				c.left++
 			}
@@ -160,6 +162,9 @@ func (r *DriftResult) summary() string {
 	}
 	if c.left > 0 {
 		text += "; " + numberOf(c.left, "field") + " left to controllers"
+	}
+	if c.unstored > 0 {
+		text += "; " + numberOf(c.unstored, "field") + " not stored by the server"
 	}
 	return text + " (against " + r.Baseline.Text + ")"
 }
