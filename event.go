@@ -49,7 +49,9 @@ type Event struct {
 	Action  Action
 	Outcome Outcome // of Written and Ended
 	State   State
-	Err     error // does not hold values of Secrets
+	// Unstored are the fields that were sent and that the server does not store (Written).
+	Unstored []string
+	Err      error // does not hold values of Secrets
 }
 
 // String returns the event in one line.
@@ -90,7 +92,7 @@ func newEvent(e event.Event) (Event, bool) {
 		State: State{
 			Status: string(e.Status.State), Message: e.Status.Message, Causes: textsOf(e.Causes),
 		},
-		Err: errorOf(e),
+		Unstored: e.Unstored, Err: errorOf(e),
 	}, true
 }
 

@@ -15,9 +15,18 @@ type Result struct {
 	Written  int      // objects that were created, updated or deleted
 	Objects  []Object // of the set, after the run
 	NotReady []NotReady
-	Left     []Step // objects that were left because they hold data, belong to others or are in use
-	Revision int    // in the history; 0 if none was written
-	Warning  string // what went wrong besides: the history could not be written
+	Left     []Step     // objects that were left because they hold data, belong to others or are in use
+	Unstored []Unstored // fields that were sent and that the server does not store
+	Revision int        // in the history; 0 if none was written
+	Warning  string     // what went wrong besides: the history could not be written
+}
+
+// Unstored are fields of an object that the server does not store, since a webhook drops them or
+// their feature is off. They are no drift.
+type Unstored struct {
+	Object Object
+	Source string   // file and document
+	Fields []string // by their paths, as in spec.containers[0].image
 }
 
 // NotReady is an object that failed, was not ready in time or was not tried.
@@ -50,6 +59,7 @@ type collector struct {
 	plan    *plan.Plan
 	sink    func(Event)
 	states  []NotReady // by step
+	lost    [][]string // fields that the server does not store, by step
 	settled []bool
 	written int
 }
@@ -58,6 +68,7 @@ type collector struct {
 func newCollector(p *plan.Plan, sink func(Event)) *collector {
 	return &collector{
 		plan: p, sink: sink, states: make([]NotReady, len(p.Steps)), settled: make([]bool, len(p.Steps)),
+		lost: make([][]string, len(p.Steps)),
 	}
 }
 
@@ -74,7 +85,7 @@ func (c *collector) add(e event.Event) {
 	switch e.Kind {
 	case event.Acted:
 		state.Outcome, state.Err, state.State.Message = seen.Outcome, seen.Err, e.Reason
-		state.NotRecreated = e.NotRecreated
+		state.NotRecreated, c.lost[e.Step] = e.NotRecreated, e.Unstored
 		if e.NotRecreated || e.Op.Writes() && e.Outcome == event.Succeeded {
 			c.written++
 		}
@@ -114,6 +125,9 @@ func (c *collector) result(made *Plan, summary event.Summary) *Result {
 				state.Outcome = Interrupted
 			}
 			r.NotReady = append(r.NotReady, state)
+		}
+		if fields := c.lost[i]; len(fields) > 0 {
+			r.Unstored = append(r.Unstored, Unstored{Object(step.Ref), step.Source, fields})
 		}
 		if step.Op.IsDesired() {
 			r.Objects = append(r.Objects, Object(step.Ref))

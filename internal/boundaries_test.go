@@ -424,6 +424,7 @@ var boundaries = map[string]boundary{
 			"builtin",
 			"cluster",
 			"object",
+			"openapi",
 			"record",
 		},
 		libraries: []string{

@@ -35,6 +35,9 @@ type Kube struct {
 	sources   map[object.Ref]string // files and documents of objects
 
 	omitted map[string]bool // warnings that are not printed
+
+	warning sync.Mutex
+	warned  map[string]bool // lines that were printed
 }
 
 func newKube(env *Env) *Kube {
@@ -294,25 +297,55 @@ func (k *Kube) OmitWarning(about object.Ref, text string) {
 
 // warn prints each warning of the server once per object.
 func (k *Kube) warn() cluster.Warn {
-	var mu sync.Mutex
-	shown := map[string]bool{}
 	return func(about object.Ref, text string) {
-		if k.omitted[about.String()+": "+text] {
-			return
+		if !k.omitted[about.String()+": "+text] {
+			k.warnOnce(k.warningLine(about, k.sources[about], text))
 		}
-		line := "Warning: " + text
-		if about != (object.Ref{}) {
-			line = fmt.Sprintf("Warning: %s: %s", about, text)
+	}
+}
+
+// warningLine returns a warning about an object; that may be empty, and so may be its source.
+func (k *Kube) warningLine(about object.Ref, source, text string) string {
+	switch {
+	case about == object.Ref{}:
+		return "Warning: " + text
+	case source != "":
+		return fmt.Sprintf("Warning: %s (%s): %s", about, source, text)
+	default:
+		return fmt.Sprintf("Warning: %s: %s", about, text)
+	}
+}
+
+// warnOnce prints a line unless it was printed before.
+func (k *Kube) warnOnce(line string) {
+	k.warning.Lock()
+	defer k.warning.Unlock()
+	if !k.warned[line] {
+		if k.warned == nil {
+			k.warned = map[string]bool{}
 		}
-		if source := k.sources[about]; source != "" {
-			line = fmt.Sprintf("Warning: %s (%s): %s", about, source, text)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if !shown[line] {
-			shown[line] = true
-			fmt.Fprintln(k.env.Err, plaintext.Printable(line))
-		}
+		k.warned[line] = true
+		fmt.Fprintln(k.env.Err, plaintext.Printable(line))
+	}
+}
+
+// WarnUnstored prints that the server does not store values of an object, by their paths, unless a
+// warning of the server or of the validation has said so.
+func (e *Env) WarnUnstored(about object.Ref, source string, paths []string) {
+	k := e.kube
+	if k == nil {
+		return
+	}
+	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		text := fmt.Sprintf("unknown field %q", path)
+		k.warning.Lock()
+		defer k.warning.Unlock()
+		return k.omitted[about.String()+": "+text] ||
+			k.warned[k.warningLine(about, k.sources[about], text)]
+	})
+	if len(paths) > 0 {
+		text := "the server does not store " + strings.Join(paths, ", ")
+		k.warnOnce(k.warningLine(about, source, text))
 	}
 }
 

@@ -104,11 +104,11 @@ func (r *run) createdBefore(step *plan.Step, refused error) *plan.Step {
 func (r *run) dryRunElsewhere(ctx context.Context, step, home *plan.Step) *result {
 	obj := step.Want.DeepCopy()
 	obj.SetNamespace(fallbackNamespace)
-	_, err := r.engine.Cluster.Write(ctx, cluster.Write{
+	answer, err := r.engine.Cluster.Write(ctx, cluster.Write{
 		Object: obj, Method: cluster.Create, Manager: r.plan.Manager, DryRun: true,
 		FieldValidation: r.options.FieldValidation,
 	})
-	done := &result{op: step.Op, outcome: event.Succeeded}
+	done := &result{op: step.Op, outcome: event.Succeeded, unstored: unstored(r.plan, step, answer)}
 	switch {
 	case err == nil || apierrors.IsAlreadyExists(err):
 		done.reason = fmt.Sprintf("validated in namespace %s: %s would be created by the same run",
@@ -165,11 +165,13 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 		if apierrors.IsInvalid(err) {
 			return &result{op: step.Op, outcome: event.Failed, err: err}
 		}
+		done.unstored = unstored(r.plan, step, answer)
 		return done // other refusals may depend on what the same run would create before
 	}
 	if err != nil {
 		return r.refusedConfirmation(ctx, step, err, done)
 	}
+	done.unstored = unstored(r.plan, step, answer)
 	answer.SetManagedFields(nil)
 	done.would = answer
 	have := reheaded(step.Have, func(map[string]any) {})

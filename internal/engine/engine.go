@@ -47,6 +47,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
@@ -81,6 +82,11 @@ type Cluster interface {
 	// PublishedSchemas returns a text that is another one as soon as the server serves other versions
 	// or schemas of the kinds of a group.
 	PublishedSchemas(ctx context.Context, group string) (string, error)
+	// Schemas returns the OpenAPI documents that the server publishes of group versions; those that
+	// it does not have are left out.
+	Schemas(
+		ctx context.Context, versions []schema.GroupVersion,
+	) (map[schema.GroupVersion]*openapi.Document, error)
 	// Throttled is how often the server has said so far that it is asked too much.
 	Throttled() int64
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,7 +66,8 @@ type Options struct {
 	// see cluster.Write.
 	FieldValidation string
 
-	changed schemas // of the definitions that the run changes; set by the run
+	changed schemas   // of the definitions that the run changes; set by the run
+	served  *sync.Map // objects whose changed schema was published before their next write
 
 	// NoCauses saves the requests for why objects are not ready: nobody reads Explained events, and
 	// StopOn.Stuck, which depends on causes, is not set. kapp and kpt live print no causes.

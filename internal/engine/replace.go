@@ -138,7 +138,9 @@ func created(
 	if err != nil {
 		return &result{op: rest.Op, outcome: event.Failed, err: err, rest: rest, deleted: true}
 	}
-	return amended(ctx, c, p, rest, stored, o)
+	done := amended(ctx, c, p, rest, stored, o)
+	done.unstored = unstored(p, rest, stored)
+	return done
 }
 
 // notRecreated returns the result of a step that was to create an object in place of one that the

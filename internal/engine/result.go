@@ -38,6 +38,7 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 			Err:          done.err,
 			DryRunObject: done.would,
 			Recreates:    done.recreates,
+			Unstored:     done.unstored,
 			NotRecreated: errors.As(done.err, &uncreated),
 		},
 	)

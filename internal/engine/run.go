@@ -174,7 +174,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 			throttled: e.Cluster.Throttled(),
 		},
 	}
-	r.options.changed = changedSchemas(r.definitions)
+	r.options.changed, r.options.served = changedSchemas(r.definitions), &sync.Map{}
 	if !r.writes.fixed {
 		r.writes.limit = DefaultConcurrency
 	}

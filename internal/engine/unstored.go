@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -67,58 +67,70 @@ func (o *Options) validation(obj *unstructured.Unstructured) string {
 	return o.FieldValidation
 }
 
-// checkStored returns an *UnstoredError if the answer to a write lacks fields that a definition of
-// the run declares.
-func (o *Options) checkStored(step *plan.Step, live *unstructured.Unstructured) error {
+// unstored returns the paths of the values of a step's manifest that were sent, and that the answer
+// of the server lacks.
+func unstored(p *plan.Plan, step *plan.Step, answer *unstructured.Unstructured) []string {
+	if answer == nil || step.Want == nil || len(diff.Unstored(step.Want, answer)) == 0 {
+		return nil // the manifest is a part of what was sent
+	}
+	manifest, err := p.Manifest(step)
+	if err != nil {
+		return nil // it is not known
+	}
+	lost := diff.Unstored(manifest, answer)
+	if len(lost) == 0 {
+		return nil
+	}
+	left := diff.Unstored(manifest, step.Want) // to others, so that it was not sent
+	return slices.DeleteFunc(lost, func(path string) bool { return slices.Contains(left, path) })
+}
+
+// checkServed returns an *UnstoredError if lost fields are declared by a definition of the run that
+// the server may not serve yet. One that has published the definition before the write does not
+// store the fields for another reason, such as a webhook.
+func (o *Options) checkServed(
+	ctx context.Context, c Cluster, step *plan.Step, lost []string,
+) error {
 	undeclared, known := o.changed.undeclared(step.Want)
 	if !known || o.DryRun != DryRunNone || step.Reverts != nil {
 		return nil
 	}
-	var lost []string
-	for _, key := range slices.Sorted(maps.Keys(step.Want.Object)) {
-		if key != "metadata" && key != "status" {
-			lost = append(lost, lacking(key, step.Want.Object[key], live.Object[key])...)
-		}
-	}
-	lost = slices.DeleteFunc(lost, func(path string) bool { return slices.Contains(undeclared, path) })
-	if len(lost) == 0 {
+	declared := slices.DeleteFunc(slices.Clone(lost), func(path string) bool {
+		return slices.Contains(undeclared, path) || strings.HasPrefix(path, "metadata.")
+	})
+	if len(declared) == 0 {
 		return nil
 	}
-	return &UnstoredError{lost}
-}
-
-// lacking returns the paths of the values that a stored value lacks. Lists are compared item by
-// item if they have the same length: others were merged.
-func lacking(path string, sent, stored any) (paths []string) {
-	switch s := sent.(type) {
-	case nil:
+	if _, served := o.served.Load(step.Ref); served {
 		return nil
-	case map[string]any:
-		if fields, ok := stored.(map[string]any); ok {
-			for _, key := range slices.Sorted(maps.Keys(s)) {
-				paths = append(paths, lacking(path+"."+key, s[key], fields[key])...)
-			}
-			return paths
-		}
-	case []any:
-		if items, ok := stored.([]any); ok {
-			for i := range s {
-				if len(items) == len(s) {
-					paths = append(paths, lacking(fmt.Sprintf("%s[%d]", path, i), s[i], items[i])...)
-				}
-			}
-			return paths
-		}
 	}
-	if stored == nil {
-		return []string{path}
+	if isPublished(ctx, c, step.Want, declared) {
+		o.served.Store(step.Ref, true)
 	}
-	return nil
+	return &UnstoredError{declared}
 }
 
-// unstored returns the result of a step whose answer lacks fields: it is sent again, as an update
+// isPublished reports whether the schema that the server publishes of an object's kind has fields.
+func isPublished(
+	ctx context.Context, c Cluster, obj *unstructured.Unstructured, fields []string,
+) bool {
+	gvk := obj.GroupVersionKind()
+	documents, err := c.Schemas(ctx, []schema.GroupVersion{gvk.GroupVersion()})
+	document := documents[gvk.GroupVersion()]
+	if err != nil || document == nil {
+		return false
+	}
+	problems, known := document.Check(gvk.Kind, obj.Object)
+	return known && !slices.ContainsFunc(problems, func(p openapi.Problem) bool {
+		return p.Want == "" && slices.ContainsFunc(fields, func(field string) bool {
+			return strings.HasPrefix(p.Path, field)
+		})
+	})
+}
+
+// resend returns the result of a step whose answer lacks fields: it is sent again, as an update
 // of the stored object.
-func unstored(
+func resend(
 	p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, lacks error,
 ) *result {
 	done := &result{op: step.Op, outcome: event.Failed, err: lacks, stored: true}

@@ -51,28 +51,34 @@ func sailing() *unstructured.Unstructured {
 	return obj
 }
 
-// An answer that lacks what was sent is no success while the run has changed the definition.
+// An answer that lacks what was sent is no success while the run has changed the definition, unless
+// the server had published that before.
 func TestAnswerLacksWhatWasSent(t *testing.T) {
 	definition := boats("length", "sail")
 	for name, tc := range map[string]struct {
 		lag        time.Duration
 		lenient    bool
+		publishes  time.Duration
 		desired    []*unstructured.Unstructured
 		serverSide bool
 		failed     int
 		field      bool // the field is stored
+		noted      bool // it is said not to be
 	}{
-		"refuses unknown fields":   {3 * time.Second, false, both(definition), false, 0, true},
-		"drops them":               {3 * time.Second, true, both(definition), false, 0, true},
-		"drops them, server-side":  {3 * time.Second, true, both(definition), true, 0, true},
-		"drops them for ever":      {time.Hour, true, both(definition), false, 1, false},
-		"does not declare it":      {time.Hour, true, both(boats("length", "mast")), false, 0, false},
-		"definition is not of run": {time.Hour, true, both(nil), false, 0, false},
+		"refuses unknown fields":   {8 * time.Second, false, 8 * time.Second, both(definition), false, 0, true, false},
+		"drops them":               {8 * time.Second, true, 8 * time.Second, both(definition), false, 0, true, false},
+		"drops them, server-side":  {8 * time.Second, true, 8 * time.Second, both(definition), true, 0, true, false},
+		"drops them for ever":      {time.Hour, true, time.Hour, both(definition), false, 1, false, false},
+		"a webhook drops them":     {time.Hour, true, 0, both(definition), false, 0, false, true},
+		"webhook, server-side":     {time.Hour, true, 0, both(definition), true, 0, false, true},
+		"published late":           {time.Hour, true, 8 * time.Second, both(definition), false, 0, false, true},
+		"does not declare it":      {time.Hour, true, 0, both(boats("length", "mast")), false, 0, false, true},
+		"definition is not of run": {time.Hour, true, 0, both(nil), false, 0, false, true},
 	} {
 		for _, exists := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(&enginetest.Cluster{})
+					w := newWorld(&enginetest.Cluster{Publishes: tc.publishes})
 					w.Put(boats("length"))
 					if exists {
 						old := sailing()
@@ -92,6 +98,9 @@ func TestAnswerLacksWhatWasSent(t *testing.T) {
 					stored := w.Object(object.RefOf(sailing()))
 					if got := stored != nil && stored.Object["sail"] == "x"; got != tc.field {
 						t.Errorf("stored %v\n%s", stored, lines)
+					}
+					if noted := strings.Contains(lines, "[sail]"); noted != tc.noted {
+						t.Errorf("the event says that it is not stored: %v\n%s", noted, lines)
 					}
 				})
 			})
@@ -137,7 +146,7 @@ func (w *world) applyPruned(
 	var lines []string
 	summary, err := e.Apply(t.Context(), p, engine.Options{
 		Retry: engine.Retry{For: limit.After(30 * time.Second)},
-	}, func(ev event.Event) { lines = append(lines, fmt.Sprintf("%s %v", line(ev), ev.Err)) })
+	}, func(ev event.Event) { lines = append(lines, fmt.Sprintf("%s %v %v", line(ev), ev.Unstored, ev.Err)) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,6 +91,9 @@ type Event struct {
 	// Recreates is true in an Acted event of a dry run if an update would delete the object and
 	// create it again.
 	Recreates bool `json:"recreates,omitempty"`
+	// Unstored are the paths of values that were sent and that the server does not store, in an Acted
+	// event, as diff.Unstored returns them.
+	Unstored []string `json:"unstored,omitempty"`
 	// NotRecreated is true in an Acted event of a step that deleted its object to recreate it, and has
 	// not created it again; and in the first Retried event with a reason why it has not yet.
 	NotRecreated bool `json:"notRecreated,omitempty"`

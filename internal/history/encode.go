@@ -39,6 +39,8 @@ type entry struct {
 	StringKeys []string `json:"stringKeys,omitempty"`
 	// Keys are those of data that is not with the object; nil if they are not known.
 	Keys *[]string `json:"dataKeys,omitempty"`
+	// Unstored is that of the object.
+	Unstored []string `json:"unstored,omitempty"`
 }
 
 // secretData is the data of one Secret.

@@ -131,6 +131,10 @@ type Meta struct {
 	Content string `json:"content"` // digest of all objects
 	Parts   []Part `json:"parts"`   // the first one is the head
 
+	// Unstored is the number of values of the objects that the server did not store; see
+	// Object.Unstored.
+	Unstored int `json:"unstored,omitempty"`
+
 	// Partial is why the run did not make the cluster the same as the objects; empty if it meant to.
 	// Such a revision is never the last good one.
 	Partial string `json:"partial,omitempty"`
@@ -174,6 +178,8 @@ type Object struct {
 	*unstructured.Unstructured
 	Source string // file and document
 	Digest string // of the object as it was desired
+	// Unstored are the paths of values that the server did not store, as diff.Unstored returns them.
+	Unstored []string
 	// Withheld is why the data of a Secret is not here; nil if the object is complete.
 	Withheld error
 

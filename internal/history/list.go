@@ -40,14 +40,17 @@ func (s *Store) List(ctx context.Context) ([]Head, error) {
 	return l.heads, nil
 }
 
-// ListToWrite returns what List does. The Write that follows then does not list again.
+// ListToWrite returns what List does. The Write that follows then does not list again, nor does a
+// second call before it.
 func (s *Store) ListToWrite(ctx context.Context) ([]Head, error) {
-	l, err := s.list(ctx)
-	if err != nil {
-		return nil, err
+	if s.listed == nil {
+		l, err := s.list(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.listed = l
 	}
-	s.listed = l
-	return slices.Clone(l.heads), nil
+	return slices.Clone(s.listed.heads), nil
 }
 
 func (s *Store) list(ctx context.Context) (*listing, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +49,8 @@ type Baseline struct {
 	cluster  Cluster
 	store    *history.Store // nil for files
 	desired  []plan.Desired
-	newest   *object.Set // what the newest revision desires
+	newest   *object.Set             // what the newest revision desires
+	unstored map[object.Ref][]string // what the server did not store of the desired objects
 	settings settings
 	last     history.Head   // the newest revision; zero for files
 	rules    *config.Config // of an app, with its rebase rules; nil for a package
@@ -106,6 +108,7 @@ func OpenBaseline(
 	if b.settings, err = readSettings(b.Revision.Settings); err != nil {
 		return nil, fmt.Errorf("read revision %d: %w", number, err)
 	}
+	b.unstored = unstoredOf(b.Revision)
 	for _, obj := range b.Revision.Objects {
 		b.desired = append(b.desired, plan.Desired{Object: obj.Unstructured, Source: obj.Source})
 	}
@@ -242,6 +245,9 @@ func (b *Baseline) Find(ctx context.Context, o drift.Options) (*Drift, error) {
 			continue
 		}
 		result, err := b.compare(d, live.Objects[d.live], live.Objects, o)
+		if err == nil && b.mayBeUnstored(ctx, result) {
+			result, err = b.compare(d, live.Objects[d.live], live.Objects, o)
+		}
 		if left := (*uncomparedError)(nil); errors.As(err, &left) {
 			found.Uncompared = append(found.Uncompared, left)
 			found.Incomplete = errors.Join(found.Incomplete, left)
@@ -278,6 +284,7 @@ func (b *Baseline) compare(
 	sources map[object.Ref]*unstructured.Unstructured, o drift.Options,
 ) (*drift.Object, error) {
 	want := d.Object
+	o.Unstored = b.unstored[object.RefOf(want)]
 	if d.live.Name != want.GetName() {
 		want = want.DeepCopy()
 		want.SetName(d.live.Name)
@@ -314,6 +321,23 @@ func (b *Baseline) compare(
 	}
 	result.Source = d.Source
 	return result, nil
+}
+
+// mayBeUnstored reports whether fields of an object are missing that the server may not store, as the
+// newest revision says. That is read only then, once, if the baseline is not a revision itself.
+func (b *Baseline) mayBeUnstored(ctx context.Context, o *drift.Object) bool {
+	if b.Revision != nil || o == nil || !slices.ContainsFunc(o.Fields, func(f drift.Field) bool {
+		return f.Kind == drift.Removed && f.Counts()
+	}) {
+		return false
+	}
+	if b.unstored == nil {
+		b.unstored = map[object.Ref][]string{}
+		if _, store, err := OpenRevisions(ctx, b.cluster, b.request); err == nil {
+			maps.Copy(b.unstored, newestUnstored(ctx, store))
+		}
+	}
+	return len(b.unstored) > 0
 }
 
 // uncomparedError reports an object that cannot be compared, because a value is missing that it

@@ -72,9 +72,10 @@ type Recorder struct {
 	adopted  []object.Ref
 	created  *object.Set
 	wrote    *object.Set // also objects whose writes failed
-	deleted  bool        // an object was deleted to be created again, and was not
-	unseen   bool        // the run does not wait until objects are ready
-	forgot   error       // why the history of a destroyed set is not deleted
+	unstored unstored
+	deleted  bool  // an object was deleted to be created again, and was not
+	unseen   bool  // the run does not wait until objects are ready
+	forgot   error // why the history of a destroyed set is not deleted
 }
 
 // NewRecorder returns a recorder of an operation.
@@ -82,6 +83,7 @@ func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 	return &Recorder{
 		Operation: op, options: o, changes: map[history.Change]int{}, causes: map[int]ready.Cause{},
 		evidence: newEvidence(), created: object.NewSet(), wrote: object.NewSet(),
+		unstored: newUnstored(),
 		store: history.Store{
 			Cluster: c, Manager: HistoryManager, Limit: o.Limit, Secrets: o.Secrets,
 			Keep: o.Restores,
@@ -189,6 +191,7 @@ func (r *Recorder) add(e event.Event) {
 	r.evidence.add(e)
 	switch e.Kind {
 	case event.Acted:
+		r.unstored.add(r.Plan(), e)
 		if e.Op.Writes() && e.Outcome != event.Skipped {
 			r.tried = true
 			r.wrote.Insert(e.Ref)
@@ -273,6 +276,7 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 		return nil // no record was written, so that nothing was
 	}
 	objects := r.objects()
+	r.unstored.set(objects)
 	if !r.tried && !r.lacks(ctx, objects) {
 		return nil
 	}
@@ -288,6 +292,7 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	if r.failed() {
 		revision.Evidence = r.evidence.of(r.Manifests())
 	}
+	r.unstored.keep(ctx, &r.store, objects)
 	revision.Objects = objects
 	r.revision, err = r.store.Write(ctx, revision)
 	return r.explain(err)
@@ -318,6 +323,9 @@ func (r *Recorder) lacks(ctx context.Context, objects []history.Object) bool {
 	}
 	newest := heads[0]
 	if newest.Err != nil || newest.Outcome != history.Succeeded && newest.Outcome != r.outcome() {
+		return true
+	}
+	if r.unstored.count() > newest.Unstored {
 		return true
 	}
 	digests, err := contentsOf(objects)

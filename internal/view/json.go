@@ -95,6 +95,9 @@ func (j JSONLines) addDetails(b *RunState, m PhaseEvent, e entry) {
 		if m.Event.NotRecreated {
 			e["notRecreated"] = true
 		}
+		if len(m.Event.Unstored) > 0 {
+			e["unstored"] = m.Event.Unstored
+		}
 		return
 	}
 	if b.Rows[m.Event.Step].Acted == "" {

@@ -23,6 +23,7 @@ type Outlook struct {
 	Err     error         // why it would fail
 	after   *unstructured.Unstructured
 
+	Unstored    []string // paths of values that the server would not store
 	recreates   bool     // an update would delete the object and create it again
 	bookkeeping []string // annotations that differences leave out
 	Destroys    bool     // the plan deletes all of the set
@@ -61,7 +62,7 @@ func Outlooks(
 func outlookOf(b *RunState, e event.Event) Outlook {
 	step := &b.Plan.Steps[e.Step]
 	o := Outlook{Step: step, op: e.Op, outcome: e.Outcome, Reason: e.Reason, Err: e.Err,
-		recreates:   e.Recreates,
+		recreates: e.Recreates, Unstored: e.Unstored,
 		bookkeeping: append([]string{b.Plan.LastApplied}, b.Plan.Bookkeeping...),
 		Destroys:    b.Plan.Destroys}
 	if e.Outcome == event.Skipped {

@@ -316,9 +316,16 @@ func (c conditions) succeeded(out *run.Outcome) {
 		if left := len(out.Result.Left); left > 0 {
 			message += "; left: " + out.Result.Left[0].String()
 		}
+		for _, u := range out.Result.Unstored[:min(len(out.Result.Unstored), maxUnstored)] {
+			message += fmt.Sprintf("; the server does not store %s of %s", strings.Join(u.Fields, ", "),
+				u.Object)
+		}
 		c.is(v1alpha1.ConditionReady, true, "Applied", message)
 	}
 }
+
+// maxUnstored is the number of objects whose fields the server does not store that a message names.
+const maxUnstored = 3
 
 // heldText returns what waits for a window, and when that opens.
 func heldText(out *run.Outcome) string {

@@ -20,8 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/openapi"
 )
 
 // ErrDead is the error of requests to a server that died, or of a client that did.
@@ -65,9 +67,11 @@ type Cluster struct {
 	Stores func(*unstructured.Unstructured)
 	// Publishes is how long the server takes to publish the schemas of a definition it has stored.
 	Publishes time.Duration
-	Queries   []cluster.Query // all queries
-	Watched   [][]object.Ref  // arguments of each Watch
-	Sent      []cluster.Write // all writes, successful or not
+	// Unpublished are the errors of the next requests for what is published, in order; nil is none.
+	Unpublished []error
+	Queries     []cluster.Query // all queries
+	Watched     [][]object.Ref  // arguments of each Watch
+	Sent        []cluster.Write // all writes, successful or not
 
 	Kinds  map[schema.GroupKind]cluster.Kind // the kinds that Select knows; see Serve
 	Broken map[schema.GroupVersion]error     // group versions that the server cannot describe
@@ -90,9 +94,10 @@ type Cluster struct {
 	throttled int64
 	refusal   error // what every write and deletion answers; nil carries them out
 	flying    int
-	most      int       // the largest number of writes at once
-	outdated  string    // the schemas that are published until then
-	published time.Time // time at which the last definition is published
+	most      int                                       // the largest number of writes at once
+	outdated  string                                    // the schemas that are published until then
+	documents map[schema.GroupVersion]*openapi.Document // the same
+	published time.Time                                 // time at which the last definition is published
 	watchers  []*watcher
 }
 
@@ -312,13 +317,58 @@ func (c *Cluster) remove(ref object.Ref) {
 func (c *Cluster) PublishedSchemas(_ context.Context, group string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	var refused error
+	if len(c.Unpublished) > 0 {
+		refused, c.Unpublished = c.Unpublished[0], c.Unpublished[1:]
+	}
 	switch {
 	case c.dead:
 		return "", ErrDead
+	case refused != nil:
+		return "", refused
 	case time.Now().Before(c.published):
 		return c.outdated, nil
 	}
 	return c.schemas(group), nil
+}
+
+// Schemas returns the documents of group versions that the stored definitions have; of definitions
+// that are not published yet, those from before the last write of one.
+func (c *Cluster) Schemas(
+	_ context.Context, versions []schema.GroupVersion,
+) (map[schema.GroupVersion]*openapi.Document, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead {
+		return nil, ErrDead
+	}
+	published := c.documents
+	if !time.Now().Before(c.published) {
+		published = c.documentsOf()
+	}
+	found := map[schema.GroupVersion]*openapi.Document{}
+	for _, gv := range versions {
+		if document := published[gv]; document != nil {
+			found[gv] = document
+		}
+	}
+	return found, nil
+}
+
+// documentsOf returns the documents of the stored definitions. Of several kinds of a version it has
+// one.
+func (c *Cluster) documentsOf() map[schema.GroupVersion]*openapi.Document {
+	found := map[schema.GroupVersion]*openapi.Document{}
+	for ref, obj := range c.objects {
+		group, _, _ := unstructured.NestedString(obj.Object, "spec", "group")
+		if ref.Kind != "CustomResourceDefinition" {
+			continue
+		}
+		for version, document := range openapi.Definition(obj.Object, builtin.MetadataFields()) {
+			found[schema.GroupVersion{Group: group, Version: version}] = document
+		}
+	}
+	return found
 }
 
 // schemas returns the schemas of the stored definitions of a group.

@@ -45,7 +45,8 @@ func (c *Cluster) Write(
 		return next, err
 	}
 	if group, _, _ := unstructured.NestedString(next.Object, "spec", "group"); group != "" {
-		c.outdated, c.published = c.schemas(group), time.Now().Add(c.Publishes)
+		c.outdated, c.documents = c.schemas(group), c.documentsOf()
+		c.published = time.Now().Add(c.Publishes)
 	}
 	stored := c.store(next, w.Subresource == "")
 	c.script(ref, stored.GetUID())

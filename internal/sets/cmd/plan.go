@@ -106,7 +106,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if f.ServerSide {
 		mode = engine.DryRunServer
 	}
-	outlooks, err := cli.Outlooks(ctx, env, op, mode, f.validation.ofDryRuns())
+	outlooks, err := outlooksOf(ctx, env, op, mode, f.validation.ofDryRuns())
 	if err != nil {
 		return err
 	}

@@ -310,7 +310,18 @@ func (r run) outlooks(
 	if r.validation != nil {
 		fields = r.validation.ofDryRuns()
 	}
-	return cli.Outlooks(ctx, r.env, op, mode, fields)
+	return outlooksOf(ctx, r.env, op, mode, fields)
+}
+
+// outlooksOf runs the plan of an operation dry, and warns of what the server would not store.
+func outlooksOf(
+	ctx context.Context, env *cli.Env, op sets.Operation, mode engine.DryRun, fields string,
+) ([]view.Outlook, error) {
+	outlooks, err := cli.Outlooks(ctx, env, op, mode, fields)
+	for _, o := range outlooks {
+		env.WarnUnstored(o.Step.Ref, o.Step.Source, o.Unstored)
+	}
+	return outlooks, err
 }
 
 // limited returns a context that ends when the time for the whole run is over.
@@ -378,6 +389,9 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 	heard := heardOperation{Operation: op, listener: func(e event.Event) {
 		word.Event(e)
 		refused = refused || apierrors.IsForbidden(e.Err)
+		if len(e.Unstored) > 0 {
+			r.env.WarnUnstored(e.Ref, op.Plan().Steps[e.Step].Source, e.Unstored)
+		}
 		wrote = wrote || e.NotRecreated ||
 			e.Kind == event.Acted && e.Op.Writes() && e.Outcome == event.Succeeded
 	}}

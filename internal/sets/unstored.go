@@ -1,0 +1,106 @@
+package sets
+
+import (
+	"context"
+	"slices"
+
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/apps/versions"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// unstored collects what the server did not store of the objects of a run.
+type unstored struct {
+	paths map[object.Ref][]string
+	// whole are objects of which all was sent, so that what an earlier run found does not count.
+	whole *object.Set
+}
+
+func newUnstored() unstored {
+	return unstored{paths: map[object.Ref][]string{}, whole: object.NewSet()}
+}
+
+// add collects the end of a write.
+func (u *unstored) add(p *plan.Plan, e event.Event) {
+	if e.Outcome != event.Succeeded || !e.Op.Applies() || e.Step >= len(p.Steps) {
+		return
+	}
+	if len(e.Unstored) > 0 {
+		u.paths[e.Ref] = e.Unstored
+	}
+	if e.Op != plan.Unchanged && p.Steps[e.Step].Reverts == nil {
+		u.whole.Insert(e.Ref)
+	}
+}
+
+// count returns the number of values.
+func (u *unstored) count() (n int) {
+	for _, paths := range u.paths {
+		n += len(paths)
+	}
+	return n
+}
+
+// set sets what the run found of objects of a revision.
+func (u *unstored) set(objects []history.Object) {
+	found := map[object.Ref][]string{}
+	for ref, paths := range u.paths {
+		found[ref] = paths
+		if base, _, ok := versions.Split(ref.Name); ok {
+			ref.Name = base
+			found[ref] = paths
+		}
+	}
+	for i := range objects {
+		ref := object.RefOf(objects[i].Unstructured)
+		if _, exact := u.paths[ref]; exact ||
+			resource.HasAnnotation(objects[i].Unstructured, resource.AnnVersioned) {
+			objects[i].Unstored = found[ref]
+		}
+	}
+}
+
+// keep sets of the objects of which the run has not sent all what the newest revision has. Without
+// that they have none.
+func (u *unstored) keep(ctx context.Context, s *history.Store, objects []history.Object) {
+	earlier := newestUnstored(ctx, s)
+	for i := range objects {
+		ref := object.RefOf(objects[i].Unstructured)
+		if u.whole.Has(ref) {
+			continue
+		}
+		for _, path := range earlier[ref] {
+			if !slices.Contains(objects[i].Unstored, path) {
+				objects[i].Unstored = append(objects[i].Unstored, path)
+			}
+		}
+	}
+}
+
+// newestUnstored returns what the server did not store of the objects of the newest revision. It
+// reads a revision only if that has any.
+func newestUnstored(ctx context.Context, s *history.Store) map[object.Ref][]string {
+	heads, err := s.ListToWrite(ctx)
+	if err != nil || len(heads) == 0 || heads[0].Unstored == 0 {
+		return nil
+	}
+	revision, err := s.Read(ctx, heads[0].Number)
+	if err != nil {
+		return nil
+	}
+	return unstoredOf(revision)
+}
+
+// unstoredOf returns what the server did not store of the objects of a revision.
+func unstoredOf(r *history.Revision) map[object.Ref][]string {
+	found := map[object.Ref][]string{}
+	for _, obj := range r.Objects {
+		if len(obj.Unstored) > 0 {
+			found[object.RefOf(obj.Unstructured)] = obj.Unstored
+		}
+	}
+	return found
+}
