@@ -1,0 +1,97 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// An error of the server is no sign that it serves a changed definition.
+func TestErrorDoesNotMeanServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := errors.New("the server is overloaded")
+		w := newWorld(&enginetest.Cluster{
+			Publishes: 2 * time.Second, Unpublished: []error{nil, failed, failed},
+		})
+		w.Put(boats("length"))
+		written, early := time.Now(), 0
+		_, lines := w.applyPruned(t, false, pruning{
+			w.Cluster, 2 * time.Second, true, &written, &early,
+		}, both(boats("length", "sail"))...)
+		if early > 0 {
+			t.Errorf("%d boats were sent before their definition was served:\n%s", early, lines)
+		}
+	})
+}
+
+// What follows a changed webhook or API service is sent some time after it: a server takes it up
+// after its answer, and does not say when. What nothing follows is not waited for.
+func TestWebhooksAreTakenUp(t *testing.T) {
+	for _, gvk := range []schema.GroupVersionKind{
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"},
+		{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
+		{Group: "example.com", Version: "v1", Kind: "Gadget"},
+	} {
+		for _, follows := range []bool{true, false} {
+			t.Run(fmt.Sprint(gvk.Kind, " ", follows), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { takeUp(t, gvk, follows) })
+			})
+		}
+	}
+}
+
+// takeUp changes an object of a kind and creates another one, which may follow it.
+func takeUp(t *testing.T, gvk schema.GroupVersionKind, follows bool) {
+	t.Helper()
+	w := newWorld(&enginetest.Cluster{})
+	first := &unstructured.Unstructured{}
+	first.SetGroupVersionKind(gvk)
+	first.SetName("first")
+	first.SetAnnotations(map[string]string{"owner": "me"})
+	// its controller has reported on it, so that nothing else makes the run wait
+	first.Object["status"] = map[string]any{"conditions": []any{
+		map[string]any{"type": "Ready", "status": "True"},
+		map[string]any{"type": "Available", "status": "True"},
+	}}
+	w.Put(first)
+	next := first.DeepCopy()
+	delete(next.Object, "status")
+	next.Object["spec"] = map[string]any{"version": "v2"}
+	second := boat("length")
+	second.SetAnnotations(map[string]string{"owner": "me"})
+	steps := []plan.Step{
+		{Ref: object.RefOf(next), Op: plan.Update, Have: w.Object(object.RefOf(first)), Want: next,
+			FullReplace: true, Wait: true},
+		{Ref: object.RefOf(second), Op: plan.Create, Want: second},
+	}
+	if follows {
+		steps[1].Needs = []int{0}
+	}
+	began, took := time.Now(), time.Duration(-1)
+	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
+	_, err := e.Apply(t.Context(), &plan.Plan{Steps: steps, Manager: "me"}, engine.Options{},
+		func(ev event.Event) {
+			if ev.Kind == event.Acted && ev.Step == 1 {
+				took = time.Since(began)
+			}
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := follows && gvk.Group != "example.com"
+	if waits && took < 2*time.Second || !waits && took > 0 {
+		t.Errorf("the second object was written after %s", took)
+	}
+}
