@@ -67,8 +67,9 @@ func (r *run) awaitServed(ctx context.Context, i int, before string) {
 		ticker, over := time.NewTicker(servedEvery), time.After(servedTimeout)
 		defer ticker.Stop()
 		for changed := false; !changed; {
+			// An error says nothing about the schemas: the server is asked again.
 			now, err := r.engine.Cluster.PublishedSchemas(ctx, gk.Group)
-			if changed = err != nil || now != before; changed {
+			if changed = err == nil && now != before; changed {
 				break
 			}
 			select {
