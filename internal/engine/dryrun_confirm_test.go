@@ -11,9 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // TestClientDryRunConfirmsChanges plans an object that the server stores without one of its values,
@@ -42,13 +45,13 @@ func TestClientDryRunConfirmsChanges(t *testing.T) {
 			return !strings.HasPrefix(line, "acted")
 		})
 		slices.Sort(acted)
-		if diff := cmp.Diff([]string{
+		if d := cmp.Diff([]string{
 			"acted unchanged configmap/dropped succeeded",
 			"acted unchanged configmap/same succeeded",
 			"acted update configmap/changed succeeded",
 			"acted update configmap/denied succeeded",
-		}, acted); diff != "" {
-			t.Errorf("events (-want +got):\n%s", diff)
+		}, acted); d != "" {
+			t.Errorf("events (-want +got):\n%s", d)
 		}
 		if len(w.Sent) != 2 || len(w.Wrote) > 0 { // what is forbidden is refused before it is noted
 			t.Errorf("sent %d writes, stored %v", len(w.Sent), w.Wrote)
@@ -80,12 +83,62 @@ func TestClientDryRunTriesCreations(t *testing.T) {
 				return !strings.HasPrefix(line, "acted")
 			})
 			slices.Sort(acted)
-			if diff := cmp.Diff(expected, acted); diff != "" {
-				t.Errorf("limit %d: events (-want +got):\n%s", limit, diff)
+			if d := cmp.Diff(expected, acted); d != "" {
+				t.Errorf("limit %d: events (-want +got):\n%s", limit, d)
 			}
 			if limit < 3 && len(w.Sent) > 0 || len(w.Wrote) > 0 {
 				t.Errorf("limit %d: sent %d writes, stored %v", limit, len(w.Sent), w.Wrote)
 			}
 		})
+	}
+}
+
+// What a server cannot read, a run cannot write either: a plan of a creation fails, and so does one
+// of an update. What a webhook refuses may depend on what the same run would create.
+func TestClientDryRunFindsUnreadable(t *testing.T) {
+	for text, outcome := range map[string]string{
+		`ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal`: "failed",
+		`admission webhook "a.example.com" denied the request: no`:                           "succeeded",
+	} {
+		for _, fullReplace := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{})
+				live := given("old", "x")
+				live.SetAnnotations(map[string]string{"owner": "me"})
+				w.Put(live)
+				refused := apierrors.NewBadRequest(text)
+				w.Fails = map[object.Ref]error{
+					ref("ConfigMap/old"): refused, ref("ConfigMap/new"): refused,
+				}
+				some := policy()
+				some.RecreateHint = "recreate it"
+				e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
+				p, err := e.Plan(t.Context(), engine.Request{
+					Desired: want(given("old", "y"), given("new", "x")), Policy: some,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range p.Steps {
+					if fullReplace && p.Steps[i].Op == plan.Update {
+						p.Steps[i].FullReplace, p.Steps[i].Patch = true, diff.Patch{}
+					}
+				}
+				acted := 0
+				_, err = e.Apply(t.Context(), p, engine.Options{
+					DryRun: engine.DryRunClient, TryCreations: 3,
+				}, func(e event.Event) {
+					if e.Kind != event.Acted {
+						return
+					}
+					if acted++; string(e.Outcome) != outcome {
+						t.Errorf("%s %s %s after: %s", e.Op, e.Ref, e.Outcome, text)
+					}
+				})
+				if err != nil || acted != 2 {
+					t.Errorf("%d steps, %v", acted, err)
+				}
+			})
+		}
 	}
 }
