@@ -401,3 +401,12 @@ func FieldsUnknown(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(text, strictMark) ||
 		strings.Contains(text, undeclaredMark)
 }
+
+// unreadableMark is the mark of the server's refusals of content that its type cannot hold.
+const unreadableMark = " cannot be handled as a"
+
+// Unreadable reports whether the server refused a write because it cannot read the content, such as
+// a number where a text has to be. Webhooks, which may refuse anything, do not count.
+func Unreadable(err error) bool {
+	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), unreadableMark)
+}

@@ -113,7 +113,7 @@ func (r *run) dryRunElsewhere(ctx context.Context, step, home *plan.Step) *resul
 	case err == nil || apierrors.IsAlreadyExists(err):
 		done.reason = fmt.Sprintf("validated in namespace %s: %s would be created by the same run",
 			fallbackNamespace, home.Ref)
-	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
+	case refusesContent(err):
 		done.outcome = event.Failed
 		done.err = fmt.Errorf("tried in namespace %s, because %s would be created by the same run: %w",
 			fallbackNamespace, home.Ref, err)
@@ -122,6 +122,10 @@ func (r *run) dryRunElsewhere(ctx context.Context, step, home *plan.Step) *resul
 	}
 	return done
 }
+
+// refusesContent reports whether the server refuses what was sent as such, so that a run fails in
+// the same way: as invalid or unreadable.
+func refusesContent(err error) bool { return apierrors.IsInvalid(err) || cluster.Unreadable(err) }
 
 // mustConfirm reports whether a client dry run asks the server about a step: an update that the
 // client computes, or a creation if there are few, unless it depends on a namespace or a definition
@@ -140,8 +144,8 @@ func (r *run) mustConfirm(step *plan.Step) bool {
 	}
 }
 
-// confirm sends the write of a step as a server dry run. A creation fails if the server refuses it
-// as invalid. An updated object is unchanged if the server would not change it, such as after a
+// confirm sends the write of a step as a server dry run. A creation fails if the server refuses
+// its content. An updated object is unchanged if the server would not change it, such as after a
 // quantity that is only spelled differently. If the server refuses the update, the result is that
 // of the plan, unless fields are immutable. So it is if the server cannot tell, as its webhooks
 // cannot be called; the result says so.
@@ -162,7 +166,7 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 		return done
 	}
 	if step.Op == plan.Create {
-		if apierrors.IsInvalid(err) {
+		if refusesContent(err) {
 			return &result{op: step.Op, outcome: event.Failed, err: err}
 		}
 		done.unstored = unstored(r.plan, step, answer)

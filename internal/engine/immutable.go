@@ -184,7 +184,8 @@ func recreate(
 }
 
 // refusedConfirmation returns the result of a client dry run if the server refused to confirm the
-// update. That of an invalid object is the failure: a run would send the same. Other refusals, such
+// update. That of invalid or unreadable content is the failure: a run would send
+// the same. Other refusals, such
 // as those of webhooks without dry runs, say nothing about a run, so that the result is that of the
 // plan unless fields are immutable.
 func (r *run) refusedConfirmation(
@@ -199,7 +200,7 @@ func (r *run) refusedConfirmation(
 		switch {
 		case r.plan.RecreateHint == "":
 			return planned
-		case apierrors.IsInvalid(refused):
+		case refusesContent(refused):
 			return &result{op: step.Op, outcome: event.Failed, err: refused}
 		}
 		var fields []string
