@@ -111,3 +111,39 @@ func TestOwnerIsNotRecreated(t *testing.T) {
 		check(t, "value", data["value"].(string), "1")
 	}
 }
+
+// An object that is left in the cluster loses its owner reference to the record of the app, under
+// both grammars: it would be deleted with the record.
+func TestRetainedLosesReferenceToRecord(t *testing.T) {
+	retained := `{apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: ` +
+		`{kapp.k14s.io/delete-strategy: orphan}}}`
+	for _, native := range []bool{false, true} {
+		w := newWorld(t)
+		w.deploy(configMap("a", "1"), retained)
+		w.own("b", "web")
+		if native {
+			r := w.deleteRequest()
+			r.Run.PlanPolicy = LikePackages()
+			d, err := w.PrepareDelete(w.t.Context(), r)
+			checkError(w.t, err, "")
+			_, err = w.run(t.Context(), d, engine.Options{})
+			checkError(t, err, "")
+		} else {
+			_, err := w.Delete(t.Context(), w.deleteRequest())
+			checkError(t, err, "")
+		}
+		check(t, "objects", w.objects(), "configmap/b")
+	}
+}
+
+// A renaming, which deletes the old record, is refused if that owns an object of the app.
+func TestRenameOfOwner(t *testing.T) {
+	w := newWorld(t)
+	w.deploy(configMap("a", "1"), configMap("b", "1"))
+	w.own("b", "web")
+	err := w.Rename(t.Context(), RenameRequest{
+		App: Name{Name: "web", Namespace: "demo"}, To: Name{Name: "new"},
+	})
+	checkError(t, err, "demo/configmap/b has an owner reference to the record demo/configmap/web")
+	check(t, "objects", w.objects(), "configmap/a configmap/b configmap/web")
+}

@@ -232,3 +232,29 @@ func TestOwnerIsLeaving(t *testing.T) {
 		}
 	})
 }
+
+// TestRetainedLosesReferenceToRecord has a destroy that leaves an object in the cluster whose owner
+// is the object that holds the record: without another owner it would be deleted with that.
+func TestRetainedLosesReferenceToRecord(t *testing.T) {
+	for _, others := range [][]string{nil, {"Service/other"}} {
+		each(t, strings.Join(others, ""), func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Collects: true})
+			w.store.UID = "ConfigMap/record"
+			w.Put(thing("Service/other"))
+			rules := policy()
+			rules.Retain = []plan.Annotation{{Key: "keep", Value: "yes"}}
+			if _, err := w.apply(t.Context(), rules, engine.Options{},
+				want(thing("Service/a"), thing("Service/b", "keep=yes"))...); err != nil {
+				t.Fatal(err)
+			}
+			w.own("Service/b", append(others, "ConfigMap/record")...)
+			if _, err := w.apply(t.Context(), rules, engine.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			left := w.Object(ref("Service/b"))
+			if left == nil || len(left.GetOwnerReferences()) != len(others) || !w.store.Deleted {
+				t.Errorf("left %v:\n%s", left, strings.Join(w.lines, "\n"))
+			}
+		})
+	}
+}

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -152,5 +155,47 @@ func TestRenameSecondCopy(t *testing.T) {
 	}
 	if ref := (object.Ref{Kind: "ConfigMap", Namespace: "n", Name: "new"}); c.Object(ref) != nil {
 		t.Errorf("%s exists", ref)
+	}
+}
+
+// TestMoveOfOwner moves a record that owns an object of the package, which would be deleted with
+// it: the commands that do that refuse, and name the object.
+func TestMoveOfOwner(t *testing.T) {
+	for name, move := range map[string]func(*testing.T, *enginetest.Cluster, string) error{
+		"rename": func(t *testing.T, c *enginetest.Cluster, dir string) error {
+			_, err := renamed(t, c, dir, "n", "new")
+			return err
+		},
+		"migrate": func(t *testing.T, c *enginetest.Cluster, dir string) error {
+			if err := os.Remove(filepath.Join(dir, "resourcegroup.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			const kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n" +
+				"inventory: {name: inventory, namespace: n, inventoryID: id-1}\n"
+			if err := os.WriteFile(filepath.Join(dir, "Kptfile"), []byte(kptfile), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return migrated(t, c, dir, "new")
+		},
+	} {
+		dir, c := groupPackage(t)
+		c.Collects = true
+		owned := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": "b", "namespace": "n"},
+		}}
+		owned.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: "kpt.dev/v1alpha1", Kind: "ResourceGroup", Name: "inventory",
+			UID: c.Object(groupAt().Ref).GetUID(),
+		}})
+		c.Put(owned)
+		err := move(t, c, dir)
+		const want = "n/configmap/b has an owner reference to the record n/resourcegroup"
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if c.Object(object.RefOf(owned)) == nil || c.Object(groupAt().Ref) == nil {
+			t.Errorf("%s: left %v", name, c.Refs().Refs())
+		}
 	}
 }

@@ -291,7 +291,15 @@ func (c *Cluster) remove(ref object.Ref) {
 	c.version++
 	delete(c.objects, ref)
 	c.tell(cluster.ObjectEvent{Ref: ref, Version: strconv.Itoa(c.version)})
-	if removed == nil || !c.Collects {
+	if removed != nil {
+		c.collect(removed.GetUID())
+	}
+}
+
+// collect removes, like the garbage collector, the objects that lost their last owner with the
+// object of a UID.
+func (c *Cluster) collect(uid types.UID) {
+	if !c.Collects {
 		return
 	}
 	uids := map[types.UID]bool{}
@@ -301,7 +309,7 @@ func (c *Cluster) remove(ref object.Ref) {
 	for owned, obj := range c.objects {
 		collected := false
 		for _, o := range obj.GetOwnerReferences() {
-			collected = collected || o.UID == removed.GetUID()
+			collected = collected || o.UID == uid
 		}
 		for _, o := range obj.GetOwnerReferences() {
 			collected = collected && !uids[o.UID]

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
 )
@@ -14,8 +16,9 @@ type Store struct {
 	Cluster *Cluster
 	State   record.State
 	Deleted bool
-	Fails   error // what Save answers; nil carries it out
-	Refuses error // what Delete and its dry run answer; nil carries it out
+	UID     types.UID // of the object that holds the record, an owner of others; empty for none
+	Fails   error     // what Save answers; nil carries it out
+	Refuses error     // what Delete and its dry run answer; nil carries it out
 
 	Saved   []record.State       // all states that were saved
 	Changed *record.ChangedError // what the next Delete answers; nil carries it out
@@ -83,5 +86,6 @@ func (s *Store) Delete(
 		return changed
 	}
 	s.State, s.Deleted = record.State{}, true
+	s.Cluster.collect(s.UID)
 	return s.Cluster.countRecord("forget")
 }
