@@ -191,9 +191,10 @@ var boundaries = map[string]boundary{
 		why: "rules are YAML with expressions",
 	},
 	"record": {
-		level:  1,
-		module: []string{"object"},
-		why:    "the neutral form knows no storage",
+		level:     1,
+		module:    []string{"object"},
+		libraries: []string{machinery},
+		why:       "the neutral form knows no storage",
 	},
 	"record/recordtest": {
 		level: 2,

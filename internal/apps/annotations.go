@@ -36,7 +36,7 @@ func (r *Run) annotate(step *plan.Step, c *change.Change) error {
 // setRelease sets the patch of a step that leaves its object in the cluster.
 func (r *Run) setRelease(step *plan.Step) (err error) {
 	step.Want = nil
-	step.Patch, err = r.release()
+	step.Patch, err = r.release(step.Have)
 	return err
 }
 

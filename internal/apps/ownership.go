@@ -142,7 +142,7 @@ func (r *Run) markOwners(step *plan.Step, c *change.Change) (err error) {
 	case plan.Delete:
 		step.Op, step.Wait = plan.Orphan, false
 		step.ReasonCode, step.Reason = plan.ReasonForeign, "it belongs to "+text
-		step.Patch, err = r.release()
+		step.Patch, err = r.release(step.Have)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // ChangesRequest asks for the recorded changes of an app.
@@ -91,9 +92,24 @@ func (c *Client) Rename(ctx context.Context, r RenameRequest) error {
 		if agreed != nil && target.Meta.LabelValue != agreed.Meta.LabelValue {
 			return errMismatch
 		}
+		if err := c.checkOwned(ctx, target); err != nil {
+			return err
+		}
 		to := r.target()
 		return target.Rename(ctx, to.Name, to.Namespace, r.Changes)
 	})
+}
+
+// checkOwned returns an *object.OwnedError if an object of an app would be deleted with its record,
+// since it has an owner reference to that. Objects that cannot be listed are not looked at.
+func (c *Client) checkOwned(ctx context.Context, target *app.App) error {
+	found, err := c.objects(ctx, target, SearchOptions{RecordedKinds: true}, false,
+		func(cluster.UnlistedKind) {})
+	if err != nil {
+		return err
+	}
+	record, holders := target.Holders()
+	return object.CheckOwned(record, holders, found...)
 }
 
 // target returns the complete new name.

@@ -273,7 +273,7 @@ func (r *Run) setOperation(step *plan.Step, c *change.Change, strategy string) (
 		if strategy == change.Orphan {
 			step.Op, step.Wait = plan.Update, false
 			step.Want, step.Releases = c.Existing, true
-			step.Patch, err = r.release()
+			step.Patch, err = r.release(step.Have)
 		}
 		if strategy == change.Orphan && r.options.Retain {
 			step.Op, step.Want, step.Releases = plan.Orphan, nil, false
@@ -319,13 +319,19 @@ func (r *Run) signed(
 	return sent, err
 }
 
-// release returns the patch that removes an object from its app and leaves it in the cluster.
-func (r *Run) release() (diff.Patch, error) {
+// release returns the patch that removes an object from its app, and its owner references to the
+// record, and leaves it in the cluster.
+func (r *Run) release(live *unstructured.Unstructured) (diff.Patch, error) {
 	labels := map[string]any{resource.LabelApp: nil, resource.LabelOrphaned: ""}
 	if key, _, err := r.app.Label(); err == nil { // else the app is given by several labels
 		labels[key] = nil
 	}
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
+	metadata := map[string]any{"labels": labels}
+	_, holders := r.app.Holders()
+	if rest, has := object.WithoutOwners(live, holders); has {
+		metadata["ownerReferences"] = rest
+	}
+	data, err := json.Marshal(map[string]any{"metadata": metadata})
 	return diff.Patch{Type: types.MergePatchType, Data: data}, err
 }
 

@@ -151,6 +151,7 @@ func (e *Engine) makePlan(ctx context.Context, req Request) (*plan.Plan, error) 
 		return nil, err
 	}
 	in.Unwritten = object.NewSet(state.Unwritten...)
+	in.Policy.Owner.Records = state.Holders
 	if in.Autoscalers, err = Autoscalers(ctx, e.Cluster, in.ScaledNamespaces()); err != nil {
 		return nil, err
 	}

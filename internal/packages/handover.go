@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -201,7 +202,19 @@ func Forget(
 	if err := checkMoved(ctx, c, inv, state.Refs()); err != nil {
 		return err
 	}
+	if err := store.CheckOwned(ctx, state); err != nil {
+		return err
+	}
 	return store.Remove(ctx)
+}
+
+// Holders returns the UIDs of the objects that hold the record of an inventory.
+func Holders(ctx context.Context, c Cluster, inv *inventory.Inventory) ([]types.UID, error) {
+	state, err := inventory.NewStore(c, inv, true).Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return state.Holders, nil
 }
 
 // checkMoved returns an error if an object still has the mark of an inventory, or cannot be read.

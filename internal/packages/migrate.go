@@ -225,6 +225,9 @@ func (m *Migration) move(
 	ctx context.Context, from *inventory.Store, state *record.State, target *inventory.Inventory,
 	deleting string,
 ) error {
+	if err := from.CheckOwned(ctx, state); err != nil {
+		return err
+	}
 	if len(state.Members) > 0 {
 		add := func() error { return addMembers(ctx, m.cluster, target, state) }
 		if err := m.step("  migrate inventory to ResourceGroup...", add); err != nil {

@@ -123,6 +123,9 @@ func (r *Renaming) move(
 	to *inventory.Inventory,
 ) error {
 	if from.Exists() {
+		if err := from.CheckOwned(ctx, state); err != nil {
+			return err
+		}
 		if err := addMembers(ctx, c, to, state); err != nil {
 			return fmt.Errorf("write the record %s: %w", to.Ref, err)
 		}

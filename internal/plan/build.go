@@ -232,6 +232,7 @@ func (b *builder) leaveUnadopted(step *Step) {
 	step.Op, step.Wait, step.ReasonCode = Orphan, false, ReasonUnadopted
 	step.Reason = fmt.Sprintf("it was never adopted: a run that was to do so was interrupted, and it "+
 		"has no annotation %s of this inventory", owner.Annotation)
+	step.Patch = owner.releasePatch(step.Have)
 }
 
 // unadopted returns the recorded objects of which neither the record nor a mark says that the set

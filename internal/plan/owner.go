@@ -170,18 +170,24 @@ func (o Owner) mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return marked
 }
 
-// releasePatch returns the patch that removes the owner's annotation, or a zero patch if the object
-// does not carry it. The patch fails on an object that was recreated.
+// releasePatch returns the patch that removes the owner's annotation and the owner references to
+// the record from an object, or a zero patch if it has neither. The patch fails on an object that
+// was recreated.
 func (o Owner) releasePatch(live *unstructured.Unstructured) diff.Patch {
-	if o.Annotation == "" || object.AnnotationsOf(live).Get(o.Annotation) != o.ID {
+	metadata := map[string]any{}
+	if o.Annotation != "" && object.AnnotationsOf(live).Get(o.Annotation) == o.ID {
+		metadata["annotations"] = map[string]any{o.Annotation: nil}
+	}
+	if rest, has := object.WithoutOwners(live, o.Records); has {
+		metadata["ownerReferences"] = rest
+	}
+	if len(metadata) == 0 {
 		return diff.Patch{}
 	}
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         live.GetUID(),
-		"annotations": map[string]any{o.Annotation: nil},
-	}})
+	metadata["uid"] = live.GetUID()
+	data, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
-		panic(fmt.Sprintf("marshal a map of strings: %v", err)) // cannot happen
+		panic(fmt.Sprintf("marshal metadata of an object: %v", err)) // cannot happen
 	}
 	return diff.Patch{Type: types.MergePatchType, Data: data}
 }

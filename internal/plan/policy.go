@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/mutation"
@@ -195,6 +196,10 @@ type Owner struct {
 	// DropForeign removes an object of others that is no longer desired from the record; otherwise it
 	// stays there.
 	DropForeign bool `json:",omitempty"`
+
+	// Records are the UIDs of the objects that hold the record. What leaves the set loses its owner
+	// references to them, with the mark: it would be deleted with the record.
+	Records []types.UID `json:"-"`
 
 	// Others returns the other owners of a live object. Applied is what the set applies to it, or nil
 	// if it is to be deleted. If Others is nil, only the annotation identifies owners.

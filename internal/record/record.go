@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -63,6 +65,9 @@ type State struct {
 	// Unwritten lists, after Load, members of which no run has recorded how their write ended. One
 	// that exists without the mark of the set was perhaps to be adopted, and is no object of it.
 	Unwritten []object.Ref
+	// Holders are, after Load, the UIDs of the objects that hold the record: what has no other owners
+	// is deleted with them.
+	Holders []types.UID
 	// Touch lets Save write the record even if nothing differs, so that others notice the run.
 	Touch bool
 }

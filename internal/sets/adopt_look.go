@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/adopt"
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -197,6 +198,12 @@ func (a *Adoption) classify(
 	}
 	if live.GetDeletionTimestamp() != nil {
 		a.look.problems = append(a.look.problems, ref.String()+" is being deleted")
+	}
+	for _, change := range a.From.Record {
+		err := object.CheckOwned(change.Ref, []types.UID{change.UID}, live)
+		if change.Obsolete && err != nil {
+			a.look.problems = append(a.look.problems, err.Error())
+		}
 	}
 	isOurs := false
 	others := slices.DeleteFunc(owner.Of(live), func(o owner.Owner) bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -31,6 +32,8 @@ type Handover struct {
 	members  *object.Set // of From
 	locked   lock.Set    // of From
 	from, to owner.Owner // that the marks of the sets name; without an ID if there is none yet
+	record   object.Ref  // of From, and the UIDs of the objects that hold it
+	holders  []types.UID
 	begin    func() error
 	end      func() (file string, err error)
 }
@@ -130,6 +133,19 @@ func (h *Handover) identify(ctx context.Context) (err error) {
 	if h.from, err = ownerOf(ctx, h.cluster, h.From); err == nil {
 		h.to, err = ownerOf(ctx, h.cluster, h.To)
 	}
+	if err != nil {
+		return err
+	}
+	switch from := h.From.(type) {
+	case *packageSet:
+		h.record = from.inventory.Ref
+		h.holders, err = packages.Holders(ctx, h.cluster, from.inventory)
+	case *appSet:
+		target, unread := from.client(h.cluster).Find(ctx, from.name())
+		if err = unread; err == nil {
+			h.record, h.holders = target.Holders()
+		}
+	}
 	return err
 }
 
@@ -227,6 +243,10 @@ func (h *Handover) Check(outlooks []view.Outlook) error {
 	desired := object.NewSet()
 	for _, o := range outlooks {
 		desired.Insert(o.Step.Ref)
+		if err := object.CheckOwned(h.record, h.holders, o.Step.Have); err != nil {
+			e.Objects = append(e.Objects, err.Error())
+			continue
+		}
 		switch verb := o.Verb(); {
 		case verb == view.ToCreate:
 			e.Objects = append(e.Objects, o.Step.Ref.String()+" does not exist, and would be created")

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/object"
@@ -61,6 +62,16 @@ func (a *App) LabelsOnlyObjects() bool {
 
 // Exists reports whether the app has a record. An app with only a selector always exists.
 func (a *App) Exists() bool { return a.selector != nil || a.stored != nil }
+
+// Holders returns the record and the UIDs of the objects that hold it.
+func (a *App) Holders() (record object.Ref, uids []types.UID) {
+	for _, obj := range []*unstructured.Unstructured{a.duplicate, a.stored} {
+		if obj != nil {
+			record, uids = object.RefOf(obj), append(uids, obj.GetUID())
+		}
+	}
+	return record, uids
+}
 
 // IsLabelled reports whether the app has only a selector, and so no record, no deployments and no
 // known kinds.

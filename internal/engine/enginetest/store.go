@@ -32,6 +32,9 @@ func (s *Store) Load(context.Context) (*record.State, error) {
 		return nil, ErrDead
 	}
 	state := &record.State{Members: slices.Clone(s.State.Members)}
+	if s.UID != "" {
+		state.Holders = []types.UID{s.UID}
+	}
 	for _, m := range state.Members {
 		if m.Actuation == "" || m.Actuation == record.Pending {
 			state.Unwritten = append(state.Unwritten, m.Ref)

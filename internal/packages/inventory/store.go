@@ -102,13 +102,25 @@ func (s *Store) Load(ctx context.Context) (*record.State, error) {
 		return nil, err
 	}
 	s.loaded, s.added, s.others = object.NewSet(state.Refs()...), object.NewSet(), object.NewSet()
-	s.uid, s.contended = s.main.uid(), false
+	s.uid, s.contended, state.Holders = s.main.uid(), false, s.uids()
 	for _, m := range state.Members {
 		if s.format.unwritten(m) {
 			state.Unwritten = append(state.Unwritten, m.Ref)
 		}
 	}
 	return state, nil
+}
+
+// uids returns the UIDs of the objects that hold the record.
+func (s *Store) uids() []types.UID {
+	var uids []types.UID
+	for _, p := range append(slices.Collect(maps.Values(s.shards)), s.main) {
+		if uid := p.uid(); uid != "" {
+			uids = append(uids, uid)
+		}
+	}
+	slices.Sort(uids)
+	return uids
 }
 
 // read reads all objects of the record. A shard that the main object references may be deleted
@@ -370,6 +382,29 @@ func (s *Store) tryRemove(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// CheckOwned returns an *object.OwnedError if a member would be deleted with the record that was
+// loaded, since it has an owner reference to it.
+func (s *Store) CheckOwned(ctx context.Context, state *record.State) error {
+	if len(state.Holders) == 0 {
+		return nil
+	}
+	targets := make([]cluster.Target, len(state.Members))
+	for i, m := range state.Members {
+		targets[i] = cluster.Target{Ref: m.Ref}
+	}
+	live, err := s.cluster.Read(ctx, targets)
+	if err != nil {
+		return fmt.Errorf("read the objects that the record lists: %w", err)
+	}
+	for _, m := range state.Members {
+		err := object.CheckOwned(s.Inventory.Ref, state.Holders, live.Objects[m.Ref])
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Remove deletes the record if nobody has written it since it was last read or written. A record of
