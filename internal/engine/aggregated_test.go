@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -91,24 +92,31 @@ func TestAggregatedRoleStaysGone(t *testing.T) {
 	}
 }
 
-// What somebody else creates in place of a deleted role stays.
+// What somebody else creates in place of a deleted role stays, also if it has no mark of anybody.
 func TestRoleOfOthersStays(t *testing.T) {
-	each(t, "", func(t *testing.T) {
-		w := withRoles()
-		other := role("m-all", "", "all")
-		other.SetAnnotations(map[string]string{"owner": "other"})
-		w.hear = func(e event.Event) {
-			if e.Kind == event.Acted && e.Ref == roleRef("m-all") {
-				w.Put(other)
+	for _, marked := range []bool{true, false} {
+		each(t, "", func(t *testing.T) {
+			w := withRoles()
+			other := role("m-all", "", "")
+			other.SetAnnotations(nil)
+			if marked {
+				other = role("m-all", "", "all")
+				other.SetAnnotations(map[string]string{"owner": "other"})
 			}
-		}
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}); err != nil {
-			t.Fatal(err)
-		}
-		if left := w.Refs().Refs(); len(left) != 1 || left[0] != roleRef("m-all") {
-			t.Errorf("%v exist\n%s", left, strings.Join(w.lines, "\n"))
-		}
-	})
+			other.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl-create"}})
+			w.hear = func(e event.Event) {
+				if e.Kind == event.Acted && e.Ref == roleRef("m-all") {
+					w.Put(other)
+				}
+			}
+			if _, err := w.apply(t.Context(), policy(), engine.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if left := w.Refs().Refs(); len(left) != 1 || left[0] != roleRef("m-all") {
+				t.Errorf("%v exist\n%s", left, strings.Join(w.lines, "\n"))
+			}
+		})
+	}
 }
 
 // A role that came back and cannot be deleted fails the run and stays in the record.

@@ -256,3 +256,37 @@ func TestServerThatCannotMerge(t *testing.T) {
 		}
 	}
 }
+
+// A manifest with a UID or a resource version that is not that of the object is refused at once,
+// with the field, in plans and runs: it can never be applied, and nobody else changes the object.
+func TestOwnPreconditionIsRefused(t *testing.T) {
+	for _, tc := range []struct {
+		exists bool
+		field  string
+	}{{false, "uid"}, {true, "uid"}, {true, "resourceVersion"}} {
+		for _, dryRun := range []engine.DryRun{engine.DryRunNone, engine.DryRunServer} {
+			w := newWorld(&enginetest.Cluster{})
+			if tc.exists {
+				w.Put(thing("ConfigMap/a", "owner=me"))
+			}
+			rules := policy()
+			rules.ServerSide, rules.Manager = true, "me"
+			obj := sized("red", "big")
+			obj.Object["metadata"].(map[string]any)[tc.field] = "12"
+			var failure error
+			w.hear = func(e event.Event) {
+				if e.Kind == event.Acted {
+					failure = e.Err
+				}
+			}
+			if _, err := w.apply(t.Context(), rules, engine.Options{DryRun: dryRun},
+				want(obj)...); err != nil {
+				t.Fatal(err)
+			}
+			if failure == nil || !strings.Contains(failure.Error(), "metadata."+tc.field) ||
+				strings.Contains(failure.Error(), "attempts") || len(w.Sent) > 1 {
+				t.Errorf("%+v %q: error %v after %d requests", tc, dryRun, failure, len(w.Sent))
+			}
+		}
+	}
+}

@@ -156,6 +156,9 @@ func TestWriteRead(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	large := configMap("large", "x")
 	large.Object["data"] = map[string]any{"number": int64(9007199254740993)}
+	deleted := metav1.NewTime(now)
+	large.SetDeletionTimestamp(&deleted)
+	large.SetDeletionGracePeriodSeconds(new(int64))
 	want := Meta{Time: now, Outcome: Succeeded, Message: "first <try>", Git: &Git{Commit: "9f31c2a"},
 		Changes: []Change{{"created", "ConfigMap", 2}}}
 	written := write(t, s, want, large, configMap("flags", "on"))
@@ -176,6 +179,9 @@ func TestWriteRead(t *testing.T) {
 		t.Errorf("objects: %v", r.Objects)
 	}
 	check(t, "status of the manifest", r.Objects[0].Object["status"], map[string]any{"seen": true})
+	if metadata := r.Objects[1].Object["metadata"].(map[string]any); len(metadata) != 2 {
+		t.Errorf("metadata of the server is kept: %v", metadata)
+	}
 	check(t, "large number", r.Objects[1].Object["data"], large.Object["data"])
 	if large.GetUID() == "" {
 		t.Error("writing has changed the object")

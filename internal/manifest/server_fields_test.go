@@ -20,16 +20,17 @@ metadata:
   resourceVersion: "12"
   managedFields: [{manager: me}]
 `
-	for _, foreign := range []manifest.Foreign{manifest.RefuseForeign, manifest.WarnForeign} {
+	for _, keep := range []bool{false, true} {
 		var warnings []string
 		objects, err := manifest.Parse(t.Context(), []byte(text), "web.yaml", manifest.Options{
-			Foreign: foreign, Warn: func(text string) { warnings = append(warnings, text) },
+			KeepServerMetadata: keep, Foreign: manifest.WarnForeign,
+			Warn: func(text string) { warnings = append(warnings, text) },
 		})
 		if err != nil || len(objects) != 1 {
 			t.Fatal(objects, err)
 		}
 		obj, warned := objects[0].Unstructured, strings.Join(warnings, "\n")
-		if foreign == manifest.WarnForeign {
+		if keep {
 			if obj.GetUID() == "" || obj.GetResourceVersion() == "" || warned != "" {
 				t.Errorf("kpt keeps all: %v\n%s", obj.Object, warned)
 			}

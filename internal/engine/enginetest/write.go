@@ -124,6 +124,9 @@ func (c *Cluster) rewrite(ref object.Ref, deleted *unstructured.Unstructured) {
 	rest.SetGroupVersionKind(deleted.GroupVersionKind())
 	rest.SetName(ref.Name)
 	rest.SetNamespace(ref.Namespace)
+	rest.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: "clusterrole-aggregation-controller",
+	}})
 	c.later(ref, "", Change{After: after, Makes: rest})
 }
 
