@@ -107,16 +107,15 @@ func appliedManifest(obj *unstructured.Unstructured, managers []string) *unstruc
 	return extractApplied(obj, managers)
 }
 
-// serverFields are the fields of metadata that only servers and controllers set.
-var serverFields = []string{
-	"managedFields", "uid", "resourceVersion", "creationTimestamp", "generation", "selfLink",
-	"ownerReferences", "finalizers", "deletionTimestamp",
+// serverFields returns the fields of metadata that only servers and controllers set.
+func serverFields() []string {
+	return append(object.ServerMetadata(), "ownerReferences", "finalizers")
 }
 
 // withoutServerFields returns a live object without what only servers and controllers set.
 func withoutServerFields(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	out := object.WithMetadata(obj, func(metadata map[string]any) {
-		for _, field := range serverFields {
+		for _, field := range serverFields() {
 			delete(metadata, field)
 		}
 	})

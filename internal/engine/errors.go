@@ -87,6 +87,15 @@ func (e *ContestedError) Error() string {
 // Unwrap returns the last error.
 func (e *ContestedError) Unwrap() error { return e.Last }
 
+// PreconditionError is the error of a step whose manifest has metadata that is not that of its
+// object, which the server takes for a precondition.
+type PreconditionError struct{ Field string } // of metadata
+
+func (e *PreconditionError) Error() string {
+	return fmt.Sprintf("the manifest has a metadata.%s, which is not that of the object, so that the "+
+		"server would refuse it; take it out", e.Field)
+}
+
 // RecordError is the error of a run whose record could not be saved or deleted.
 type RecordError struct {
 	Action string // as "delete the record"

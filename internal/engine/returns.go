@@ -16,6 +16,7 @@ import (
 // redone is the end of the deletion of a remnant.
 type redone struct {
 	remnant *unstructured.Unstructured
+	foreign bool // somebody else has created it: it stays
 	err     error
 }
 
@@ -28,7 +29,7 @@ func (r *run) mayReturn(ctx context.Context, i int, gone, replaced bool) bool {
 	case gone:
 		r.schedule.release(i)
 		return r.mayReappear(i)
-	case !replaced || t.seen.object == nil || !plan.IsRemnant(t.seen.object):
+	case !replaced || t.seen.object == nil || !plan.MayBeRemnant(t.seen.object):
 		return false
 	case !t.redeletes && !r.interrupted && !r.ended:
 		r.schedule.release(i)
@@ -37,7 +38,8 @@ func (r *run) mayReturn(ctx context.Context, i int, gone, replaced bool) bool {
 	return true
 }
 
-// redelete starts the deletion of what a controller has created in place of a deleted object.
+// redelete starts the deletion of what a controller has created in place of a deleted object. It
+// reads it first, since its managed fields say who has created it.
 func (r *run) redelete(ctx context.Context, i int) {
 	step, remnant := r.plan.Steps[i], r.tracks[i].seen.object
 	step.Have, r.tracks[i].redeletes = remnant, true
@@ -45,9 +47,20 @@ func (r *run) redelete(ctx context.Context, i int) {
 	// The loop waits for this goroutine, as for that of a write.
 	go func() {
 		defer crash.Catch(ctx)
-		_, err := r.engine.Cluster.Delete(context.WithoutCancel(ctx),
-			deletion(&step, r.plan.Propagation, r.options.DryRun))
-		r.messages <- message{step: i, redone: &redone{remnant, err}}
+		ctx := context.WithoutCancel(ctx)
+		done := &redone{remnant: remnant}
+		live, err := reread(ctx, r.engine.Cluster, remnant, nil)
+		switch {
+		case err != nil:
+			done.err = err
+		case live == nil || live.GetUID() != remnant.GetUID(): // its watch reports the present one
+		case !plan.IsRemnant(live):
+			done.foreign = true
+		default:
+			_, done.err = r.engine.Cluster.Delete(ctx,
+				deletion(&step, r.plan.Propagation, r.options.DryRun))
+		}
+		r.messages <- message{step: i, redone: done}
 	}()
 }
 
@@ -58,6 +71,8 @@ func (r *run) endRedeletion(ctx context.Context, i int, done *redone) {
 	changed := apierrors.IsConflict(done.err) || apierrors.IsNotFound(done.err)
 	switch {
 	case !t.waiting:
+	case done.foreign:
+		r.settle(i, event.Succeeded, nil)
 	case done.err != nil && !changed:
 		r.settle(i, event.Failed, fmt.Errorf("its controller created it once more after its deletion, "+
 			"and that could not be deleted: %w", cluster.Redact(done.err, false)))

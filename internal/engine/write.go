@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -30,7 +31,7 @@ func apply(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
 ) (*plan.Step, *unstructured.Unstructured, error) {
 	for attempt := 1; ; attempt++ {
-		if err := p.Conflict(step); err != nil {
+		if err := cmp.Or(p.Conflict(step), checkPreconditions(p, step)); err != nil {
 			return step, nil, err
 		}
 		stored, refused := write(ctx, c, p, step, o)
@@ -65,6 +66,22 @@ func apply(
 			return step, nil, nil
 		}
 	}
+}
+
+// checkPreconditions returns an error if the server would take metadata of a manifest, which kpt
+// live keeps, for a precondition that does not hold. Sent again, it would be refused again.
+func checkPreconditions(p *plan.Plan, step *plan.Step) error {
+	if !p.ServerSide || p.Preconditions || len(step.Patch.Data) > 0 || step.Op == plan.Orphan {
+		return nil
+	}
+	uid, version := step.Want.GetUID(), step.Want.GetResourceVersion()
+	switch have := step.Have; {
+	case have == nil && uid != "", have != nil && uid != "" && uid != have.GetUID():
+		return &PreconditionError{"uid"}
+	case have != nil && version != "" && version != have.GetResourceVersion():
+		return &PreconditionError{"resourceVersion"}
+	}
+	return nil
 }
 
 // replan returns the step for an object that is not as it was when the plan was made; a live object

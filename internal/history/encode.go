@@ -52,10 +52,6 @@ type secretData struct {
 // dataFields are the fields of a Secret that are its data.
 var dataFields = []string{"data", "stringData"}
 
-// serverFields are the fields of metadata that only a server sets.
-var serverFields = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion",
-	"selfLink", "uid"}
-
 // content returns an object without metadata that a server sets. A null field and the status are
 // the manifest's: the copy of what was applied last has them, and a custom resource may have a
 // status that the server takes from its manifest. They must be restored.
@@ -63,7 +59,7 @@ func content(obj *unstructured.Unstructured) map[string]any {
 	fields := maps.Clone(obj.Object)
 	if metadata, ok := fields["metadata"].(map[string]any); ok {
 		metadata = maps.Clone(metadata)
-		for _, field := range serverFields {
+		for _, field := range object.ServerMetadata() {
 			if metadata[field] != nil {
 				delete(metadata, field)
 			}

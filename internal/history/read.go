@@ -121,6 +121,7 @@ func (r *Revision) decode(
 		if err := obj.UnmarshalJSON(one); err != nil {
 			return nil, err
 		}
+		obj.Object = content(obj)
 		if object.RefOf(obj) != e.Ref || e.Data == OwnNamespace && !isSecret(e.Ref) {
 			return nil, fmt.Errorf("the index names %s instead of %s", e.Ref, object.RefOf(obj))
 		}

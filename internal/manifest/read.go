@@ -31,6 +31,9 @@ type Options struct {
 	YAML11 bool
 	// Foreign says what becomes of objects that are meant for other tools.
 	Foreign Foreign
+	// KeepServerMetadata keeps metadata that only the server writes, as kpt live does; else it is
+	// left out, with warnings.
+	KeepServerMetadata bool
 	// Budget limits the memory of the objects of all texts of a source together. Nil means that the
 	// text is the source.
 	Budget *yamlsize.Budget

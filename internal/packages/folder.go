@@ -44,6 +44,7 @@ type source struct {
 	problems      error            // what is wrong with the files that say how
 	warn          func(string)
 	foreign       manifest.Foreign
+	asKpt         bool                          // keeps metadata that only the server writes
 	unnamed       func(obj map[string]any) bool // objects that need no name
 }
 
@@ -109,7 +110,7 @@ func (s *source) load(ctx context.Context) ([]manifest.Object, error) {
 // options returns the options of reading manifests.
 func (s *source) options(omit manifest.Omit) manifest.Options {
 	return manifest.Options{Omit: omit, Unnamed: s.unnamed, Warn: s.warn, Foreign: s.foreign,
-		Budget: s.budget}
+		Budget: s.budget, KeepServerMetadata: s.asKpt}
 }
 
 // topInventories returns the objects that describe an inventory at the top of a folder with a

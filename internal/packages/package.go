@@ -124,7 +124,7 @@ func readContents(
 	if err != nil {
 		return nil, err
 	}
-	s.warn, s.foreign = in.warn, in.foreign()
+	s.warn, s.foreign, s.asKpt = in.warn, in.foreign(), in.AsKpt
 	c := read(s, ctx)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -107,12 +107,25 @@ func stepsBefore(steps []Step, i int) []bool {
 	return before
 }
 
-// IsRemnant reports whether an object is what the controller creates that still remembers a role
+// MayBeRemnant reports whether an object is what the controller creates that still remembers a role
 // which was deleted: one with a name and rules, and nothing by which somebody would know it.
-func IsRemnant(obj *unstructured.Unstructured) bool {
+func MayBeRemnant(obj *unstructured.Unstructured) bool {
 	marks := len(obj.GetLabels()) + len(obj.GetAnnotations()) + len(obj.GetOwnerReferences())
 	return obj.GroupVersionKind().GroupKind() == clusterRoleKind && marks == 0 &&
 		obj.Object[aggregationRule] == nil
+}
+
+// aggregationController is the field manager of the controller that writes the rules of roles.
+const aggregationController = "clusterrole-aggregation-controller"
+
+// IsRemnant reports whether an object, with its managed fields, may be a remnant and was written by
+// that controller alone.
+func IsRemnant(obj *unstructured.Unstructured) bool {
+	managers := obj.GetManagedFields()
+	return MayBeRemnant(obj) && len(managers) > 0 &&
+		!slices.ContainsFunc(managers, func(m metav1.ManagedFieldsEntry) bool {
+			return m.Manager != aggregationController
+		})
 }
 
 // addSoftEdges does for nodes what DeleteAggregatesFirst and AwaitWebhooks do for steps.

@@ -78,8 +78,7 @@ func (p *Plan) content(obj *unstructured.Unstructured) map[string]any {
 	delete(fields, "status")
 	metadata, _ := fields["metadata"].(map[string]any)
 	metadata = maps.Clone(metadata)
-	for _, field := range []string{"creationTimestamp", "generation", "managedFields",
-		"resourceVersion", "selfLink", "uid"} {
+	for _, field := range object.ServerMetadata() {
 		delete(metadata, field)
 	}
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {

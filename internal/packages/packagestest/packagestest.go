@@ -52,7 +52,7 @@ func Outlooks(
 func manifestsOf(t *testing.T, name, text string) []manifest.Object {
 	t.Helper()
 	objects, err := manifest.Read(t.Context(), strings.NewReader(text), name,
-		manifest.Options{Foreign: manifest.KeepForeign}) // live objects have the server's metadata
+		manifest.Options{Foreign: manifest.KeepForeign, KeepServerMetadata: true}) // of live objects
 	if err != nil {
 		t.Fatal(err)
 	}
