@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/limit"
@@ -324,4 +326,48 @@ func TestObservationBetweenWrites(t *testing.T) {
 			t.Errorf("%q", w.lines)
 		}
 	})
+}
+
+// TestMembersOfRecreatedDefinition has custom resources whose definition the run deletes and creates
+// again: they go with it, and are created again by the same run, changed or not.
+func TestMembersOfRecreatedDefinition(t *testing.T) {
+	for _, mode := range writeModes[:2] {
+		for _, changed := range []string{"old", "new"} {
+			each(t, mode.name+" "+changed, func(t *testing.T) {
+				established, _ := definition().Object["status"].(map[string]any)
+				w, rules := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
+					object.RefOf(definition()): {{After: time.Millisecond, Status: established}},
+				}}), policy()
+				rules.ServerSide, rules.Manager = mode.serverSide, "me"
+				if _, err := w.apply(t.Context(), rules, engine.Options{},
+					want(definition(), thing("Widget/w", "is=old"))...); err != nil {
+					t.Fatal(err)
+				}
+				if w.Object(ref("Widget/w")) == nil {
+					t.Fatal(strings.Join(w.lines, "\n"))
+				}
+				before := w.Object(ref("Widget/w")).GetUID()
+				rules.Replacement = func(obj *unstructured.Unstructured) (plan.Replacement, error) {
+					if obj.GetKind() != "CustomResourceDefinition" {
+						return "", nil
+					}
+					return plan.ReplaceAlways, nil
+				}
+				other := definition()
+				other.SetAnnotations(map[string]string{"other": "yes"})
+				summary, err := w.apply(t.Context(), rules, engine.Options{},
+					want(other, thing("Widget/w", "is="+changed))...)
+				if err != nil || summary.Failures() > 0 {
+					t.Fatalf("%+v, %v\n%s", summary, err, strings.Join(w.lines, "\n"))
+				}
+				after, text := w.Object(ref("Widget/w")), strings.Join(w.lines, "\n")
+				if after == nil || after.GetUID() == before || w.is("Widget/w") != changed ||
+					!strings.Contains(text, "customresourcedefinition") ||
+					!strings.Contains(text, "deleted with") {
+					t.Errorf("the member is %v:\n%s", after, text)
+				}
+				expectTracked(t, w)
+			})
+		}
+	}
 }

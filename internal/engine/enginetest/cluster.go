@@ -286,13 +286,25 @@ func (c *Cluster) store(obj *unstructured.Unstructured, changed bool) *unstructu
 }
 
 // remove takes an object out and, if the cluster has a garbage collector, those that only it owned.
+// The objects of a kind go with its definition.
 func (c *Cluster) remove(ref object.Ref) {
 	removed := c.objects[ref]
 	c.version++
 	delete(c.objects, ref)
 	c.tell(cluster.ObjectEvent{Ref: ref, Version: strconv.Itoa(c.version)})
-	if removed != nil {
-		c.collect(removed.GetUID())
+	if removed == nil {
+		return
+	}
+	c.collect(removed.GetUID())
+	if removed.GetKind() != "CustomResourceDefinition" {
+		return
+	}
+	group, _, _ := unstructured.NestedString(removed.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(removed.Object, "spec", "names", "kind")
+	for other := range c.objects {
+		if other.Group == group && other.Kind == kind {
+			c.remove(other)
+		}
 	}
 }
 
