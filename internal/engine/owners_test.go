@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
@@ -255,6 +256,37 @@ func TestRetainedLosesReferenceToRecord(t *testing.T) {
 			if left == nil || len(left.GetOwnerReferences()) != len(others) || !w.store.Deleted {
 				t.Errorf("left %v:\n%s", left, strings.Join(w.lines, "\n"))
 			}
+		})
+	}
+}
+
+// TestOwnerOutsideTheSet has members that objects of others own. If somebody deletes such an owner
+// while the run is under way, the member goes with it, and the run is no success.
+func TestOwnerOutsideTheSet(t *testing.T) {
+	for _, owner := range []string{"Service/deleted", "Service/kept"} {
+		each(t, owner, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{Collects: true})
+			w.Put(thing("Service/deleted"))
+			w.Put(thing("Service/kept"))
+			objects := want(thing("Service/a"), thing("Service/c"))
+			if _, err := w.apply(t.Context(), policy(), engine.Options{}, objects...); err != nil {
+				t.Fatal(err)
+			}
+			w.own("Service/c", owner)
+			w.hear = func(e event.Event) {
+				if e.Kind == event.Settled && e.Ref == ref("Service/c") {
+					_, err := w.Delete(t.Context(), cluster.Delete{Ref: ref("Service/deleted")})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			_, err := w.apply(t.Context(), policy(), engine.Options{}, objects...)
+			lost := err != nil && strings.Contains(err.Error(), "service/c is gone")
+			if isLost := owner == "Service/deleted"; lost != isLost || lost != (err != nil) {
+				t.Errorf("error %v", err)
+			}
+			expectTracked(t, w)
 		})
 	}
 }
