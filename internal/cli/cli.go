@@ -261,7 +261,10 @@ func Main(env *Env, programs map[string]Program, groups ...Group) (code int) {
 		return run(ctx, env, newKube(env))
 	}
 	root := NewRoot(env, programs, groups)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := root, checkArgs(root, env.Args[1:])
+	if err == nil {
+		cmd, err = root.ExecuteContextC(ctx)
+	}
 	return env.PrintError(err, printsJSON(cmd))
 }
 
