@@ -27,8 +27,8 @@ const (
 // Apply runs a plan. The record covers, from before the first write until after the last, every
 // object that may exist because of this run: an interruption at any moment leaves nothing
 // untracked. When the context ends, nothing new is started, writes in flight finish, and the record
-// is saved. The error is that of the record alone; how the steps went is in the summary. The error
-// of the record is a *RecordError.
+// is saved. How the steps went is in the summary. The error is a *RecordError of the record, or a
+// *LostError.
 func (e *Engine) Apply(
 	ctx context.Context, p *plan.Plan, o Options, sink event.Sink,
 ) (event.Summary, error) {
@@ -47,6 +47,9 @@ func (e *Engine) Apply(
 	}
 	r.loop(ctx, watching)
 	err := r.recordOutcome(ctx)
+	if err == nil {
+		err = r.checkLost(ctx)
+	}
 	r.explainFailures(ctx, watching)
 	return r.summary, err
 }
