@@ -187,6 +187,20 @@ func (d decider) Replan(
 	return &next, nil
 }
 
+// Recreate returns a step with the object that is created in place of the one that the run has
+// deleted.
+func (d decider) Recreate(step *plan.Step) (*plan.Step, error) {
+	c := WorkOf(step.Tag).Change
+	if c.New == nil {
+		return nil, errors.New("the app does not describe it")
+	}
+	d.deciding.Lock()
+	defer d.deciding.Unlock()
+	next, err := *step, error(nil)
+	next.Recreate, err = d.signed(c.New, c.New, nil)
+	return &next, err
+}
+
 // setRecreate sets what is created in place of an unchanged object that is being deleted.
 func (d decider) setRecreate(step *plan.Step, c *change.Change) (err error) {
 	if d.options.RecreateDeleted && step.Op == plan.Unchanged && c.New != nil &&

@@ -77,7 +77,7 @@ func (r *run) checkOne(step *plan.Step, snapshot *cluster.Snapshot) (*plan.Step,
 		live.GetResourceVersion() == step.Have.GetResourceVersion():
 		return step, nil
 	default:
-		return replan(r.plan, step, live, nil)
+		return replan(r.plan, step, live, nil, &r.options)
 	}
 }
 

@@ -68,6 +68,7 @@ type Options struct {
 
 	changed schemas   // of the definitions that the run changes; set by the run
 	served  *sync.Map // objects whose changed schema was published before their next write
+	deleted *deletedHolders
 
 	// NoCauses saves the requests for why objects are not ready: nobody reads Explained events, and
 	// StopOn.Stuck, which depends on causes, is not set. kapp and kpt live print no causes.

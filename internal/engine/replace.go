@@ -88,7 +88,7 @@ func replace(
 			live, readErr := reread(ctx, c, step.Have, err)
 			reason := step.Reason
 			if readErr == nil {
-				step, readErr = replan(p, step, live, err)
+				step, readErr = replan(p, step, live, err, o)
 			}
 			if readErr == nil && step.Replace != "" {
 				next := *step
@@ -103,6 +103,7 @@ func replace(
 			return &result{op: plan.Update, outcome: event.Failed, err: undeleted(err)}
 		}
 	}
+	o.deleted.add(step.Have)
 	rest := recreateStep(step)
 	rest.Draft, rest.Leaving = nil, step.Have // it is complete
 	return created(ctx, c, p, rest, o)

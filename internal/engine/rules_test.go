@@ -103,6 +103,9 @@ func (d decisions) Replan(
 	return d.replan(step, live, refused)
 }
 
+// Recreate returns the step itself, which has the object.
+func (d decisions) Recreate(step *plan.Step) (*plan.Step, error) { return step, nil }
+
 // Amend calls the function.
 func (d decisions) Amend(
 	step *plan.Step,

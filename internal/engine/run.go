@@ -175,6 +175,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		},
 	}
 	r.options.changed, r.options.served = changedSchemas(r.definitions), &sync.Map{}
+	r.options.deleted = &deletedHolders{}
 	if !r.writes.fixed {
 		r.writes.limit = DefaultConcurrency
 	}

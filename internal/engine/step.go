@@ -262,7 +262,7 @@ func remove(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Op
 		}
 		next := step
 		if err == nil {
-			next, err = replan(p, step, live, done.err)
+			next, err = replan(p, step, live, done.err, o)
 		}
 		if err != nil {
 			done.err = err

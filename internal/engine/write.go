@@ -54,7 +54,7 @@ func apply(
 		}
 		var next *plan.Step
 		if err == nil {
-			next, err = replan(p, step, live, refused)
+			next, err = replan(p, step, live, refused, o)
 		}
 		if err != nil {
 			return step, nil, err
@@ -87,8 +87,11 @@ func checkPreconditions(p *plan.Plan, step *plan.Step) error {
 // replan returns the step for an object that is not as it was when the plan was made; a live object
 // of nil is gone. Refused is the answer to the write, nil if there was none.
 func replan(
-	p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, refused error,
+	p *plan.Plan, step *plan.Step, live *unstructured.Unstructured, refused error, o *Options,
 ) (*plan.Step, error) {
+	if holder, ok := o.deleted.of(step.Ref); ok && live == nil && !step.Op.Removes() {
+		return recreateHeld(p, step, holder)
+	}
 	if step.Permit != nil && live != nil {
 		if err := step.Permit(live); err != nil {
 			return nil, err

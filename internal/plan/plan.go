@@ -280,6 +280,10 @@ type Decider interface {
 	// step succeeds without a write.
 	Replan(step *Step, live *unstructured.Unstructured, refused error) (*Step, error)
 
+	// Recreate returns a step that applies, with Recreate set to the object that is created in place
+	// of its own: the run has deleted that.
+	Recreate(step *Step) (*Step, error)
+
 	// Amend returns the object for a second write, from the object as the server stored it; nil if
 	// none is needed. It is called again, for up to a minute, if others change the object in between.
 	Amend(step *Step, stored *unstructured.Unstructured) (*unstructured.Unstructured, error)
