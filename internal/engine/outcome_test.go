@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -291,6 +292,31 @@ func TestOutOfTime(t *testing.T) {
 		}
 		if summary.Settled[event.TimedOut] != 1 || summary.Settled[event.Interrupted] != 1 {
 			t.Errorf("%+v: %q", summary, w.lines)
+		}
+	})
+}
+
+// When the time of a run is over, a step that is paused says what it waits for.
+func TestOutOfTimeWhilePaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		objects := want(thing("ConfigMap/held"))
+		if _, err := w.apply(t.Context(), recreating(), engine.Options{}, objects...); err != nil {
+			t.Fatal(err)
+		}
+		w.leave(t, "ConfigMap/held", 0)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, engine.ErrOutOfTime)
+		defer cancel()
+		var failure error
+		w.hear = func(e event.Event) {
+			if e.Kind == event.Settled {
+				failure = e.Err
+			}
+		}
+		summary, err := w.apply(ctx, recreating(), engine.Options{}, objects...)
+		if err != nil || summary.Settled[event.TimedOut] != 1 || failure == nil ||
+			!strings.Contains(failure.Error(), heldBy) {
+			t.Errorf("%v, %+v: error %v", err, summary, failure)
 		}
 	})
 }
