@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -146,11 +147,13 @@ func (r *run) stop() {
 }
 
 // endOutcome returns the outcome of a step that is not finished when the run ends, with the error
-// of one that was not begun in time.
+// of one that was not begun in time, or what a paused one waits for.
 func (r *run) endOutcome(i int) (event.Outcome, error) {
-	switch {
-	case r.outOfTime && r.tracks[i].waiting:
+	switch t := &r.tracks[i]; {
+	case r.outOfTime && t.waiting:
 		return event.TimedOut, nil
+	case r.outOfTime && t.pause != "" && t.err != nil:
+		return event.TimedOut, fmt.Errorf("%w: %w", ErrOutOfTime, t.err)
 	case r.outOfTime:
 		return event.Interrupted, ErrOutOfTime
 	case r.interrupted:
