@@ -204,6 +204,7 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 	step := plan.Step{
 		Ref: object.RefOf(obj), Have: c.Existing, Source: c.Description(),
 		Wait: c.WaitOp() != change.AwaitNothing, Timeout: r.options.WaitTimeout,
+		ServerSide: r.options.ServerSide,
 	}
 	secret := r.options.MaskValues && step.HoldsSecret() // its values are masked, and nothing else
 	step.Sensitive = r.options.Mask && r.config.Masks(obj) && !secret

@@ -107,11 +107,8 @@ func (r *run) act(
 	}
 	if step.Draft == nil || r.options.DryRun != DryRunNone {
 		published := r.published(ctx, step)
-		done := act(ctx, r.engine.Cluster, r.plan, step, &r.options)
+		done := r.tryWrite(ctx, step, &r.options)
 		done.published = published
-		if needed := r.createdBefore(step, done.err); needed != nil {
-			return &result{op: step.Op, outcome: event.Succeeded, reason: unvalidated(needed)}
-		}
 		return done
 	}
 	completed, err := r.complete(ctx, step, known)
@@ -136,4 +133,14 @@ func (r *run) unknownResult(step *plan.Step) *result {
 		}
 	}
 	return &result{op: step.Op, outcome: event.Failed, err: err}
+}
+
+// tryWrite sends what a complete step decided. A dry run does not fail for what the run would
+// create.
+func (r *run) tryWrite(ctx context.Context, step *plan.Step, o *Options) *result {
+	done := act(ctx, r.engine.Cluster, r.plan, step, o)
+	if needed := r.createdBefore(step, done.err); needed != nil {
+		return &result{op: step.Op, outcome: event.Succeeded, reason: unvalidated(needed)}
+	}
+	return done
 }

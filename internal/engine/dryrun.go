@@ -89,7 +89,7 @@ func unvalidated(home *plan.Step) string {
 // createdBefore returns the step that would create the object which a server dry run lacked by its
 // refusal; nil if there is none.
 func (r *run) createdBefore(step *plan.Step, refused error) *plan.Step {
-	if r.options.DryRun != DryRunServer || refused == nil {
+	if r.options.DryRun == DryRunNone || refused == nil {
 		return nil
 	}
 	i, ok := r.index[ready.MissingIn(refused.Error(), step.Ref.Namespace)]
@@ -127,9 +127,9 @@ func (r *run) dryRunElsewhere(ctx context.Context, step, home *plan.Step) *resul
 // the same way: as invalid or unreadable.
 func refusesContent(err error) bool { return apierrors.IsInvalid(err) || cluster.Unreadable(err) }
 
-// mustConfirm reports whether a client dry run asks the server about a step: an update that the
-// client computes, or a creation if there are few, unless it depends on a namespace or a definition
-// that the same run would create or change.
+// mustConfirm reports whether a client dry run asks the server about a step: an update, or a
+// creation if there are few, unless it depends on a namespace or a definition that the same run
+// would create or change.
 func (r *run) mustConfirm(step *plan.Step) bool {
 	if r.options.DryRun != DryRunClient {
 		return false
@@ -138,7 +138,8 @@ func (r *run) mustConfirm(step *plan.Step) bool {
 	case plan.Create:
 		return r.triesCreations && step.Draft == nil && r.prerequisite(step) == nil
 	case plan.Update:
-		return (len(step.Patch.Data) > 0 || step.FullReplace) && r.prerequisite(step) == nil
+		sends := len(step.Patch.Data) > 0 || step.FullReplace || step.ServerSide
+		return sends && r.prerequisite(step) == nil
 	default:
 		return false
 	}
@@ -148,10 +149,15 @@ func (r *run) mustConfirm(step *plan.Step) bool {
 // its content. An updated object is unchanged if the server would not change it, such as after a
 // quantity that is only spelled differently. If the server refuses the update, the result is that
 // of the plan, unless fields are immutable. So it is if the server cannot tell, as its webhooks
-// cannot be called; the result says so.
+// cannot be called; the result says so. Of an update that the server merges, its answer is the
+// result: nothing else is known of that.
 func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	if replaces(step, plan.ReplaceAlways) {
 		return wouldRecreate(r.plan, step, nil)
+	}
+	if step.Op == plan.Update && step.ServerSide {
+		return r.tryWrite(ctx, step,
+			&Options{DryRun: DryRunServer, FieldValidation: r.options.FieldValidation})
 	}
 	done := r.withoutWriting(step)
 	if done.err != nil {

@@ -23,6 +23,7 @@ import (
 func (w *world) exactly(t *testing.T, o engine.Options, step plan.Step) {
 	t.Helper()
 	e := &engine.Engine{Cluster: w.Cluster, Records: record.Discard{}, Rules: w.rules}
+	step.ServerSide = true
 	p := &plan.Plan{
 		Steps:         []plan.Step{step},
 		ServerSide:    true,

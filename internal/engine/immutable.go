@@ -93,7 +93,7 @@ func plannedRecreation(p *plan.Plan, step *plan.Step) (*plan.Step, []string, err
 	}
 	next := *step
 	next.Recreate = manifest
-	if p.ServerSide { // the result of the merge is unknown
+	if step.ServerSide { // the result of the merge is unknown
 		return &next, nil, nil
 	}
 	return &next, diff.ImmutableChanges(step.Have, step.Want), nil

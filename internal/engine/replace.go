@@ -125,7 +125,7 @@ func created(
 	ctx context.Context, c Cluster, p *plan.Plan, rest *plan.Step, o *Options,
 ) *result {
 	stored, err := write(ctx, c, p, rest, o)
-	if overtaken(p, rest, err) {
+	if overtaken(rest, err) {
 		return &result{
 			op:      rest.Op,
 			outcome: event.Failed,
@@ -296,7 +296,7 @@ func amend(
 			Method:  cluster.Replace,
 			Manager: p.Manager,
 		}
-		if p.ServerSide && step.Have != nil {
+		if step.ServerSide && step.Have != nil {
 			second.Method, second.Force = cluster.Apply, p.Force || step.Force
 		}
 		stored, err := c.Write(ctx, second)

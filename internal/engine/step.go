@@ -207,8 +207,8 @@ func writeReason(live *unstructured.Unstructured) string {
 // An apply with it creates an object, and conflicts with one that exists.
 const noVersion = "1"
 
-// request returns the write of a step: server-side apply if the plan says so, else the patch that
-// the plan has. A plan with preconditions creates objects by a plain create, since an apply cannot
+// request returns the write of a step: server-side apply if it says so, else the patch that the
+// plan has. A plan with preconditions creates objects by a plain create, since an apply cannot
 // say that the object must not exist.
 func request(
 	p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *Options,
@@ -233,9 +233,9 @@ func request(
 		w.Method, w.PatchType, w.Patch = cluster.Patch, step.Patch.Type, step.Patch.Data
 	case step.FullReplace && step.Have != nil:
 		w.Method, w.Object = cluster.Replace, withPreconditions(obj, step.Have)
-	case p.ServerSide && p.Preconditions && step.Have != nil:
+	case step.ServerSide && p.Preconditions && step.Have != nil:
 		w.Method, w.Object = cluster.Apply, withPreconditions(obj, step.Have)
-	case p.ServerSide && !p.Preconditions && (step.Leaving == nil || o.DryRun == DryRunNone):
+	case step.ServerSide && !p.Preconditions && (step.Leaving == nil || o.DryRun == DryRunNone):
 		w.Method = cluster.Apply
 		if step.Have == nil && o.DryRun == DryRunNone {
 			w.Version = noVersion

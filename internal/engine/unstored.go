@@ -138,7 +138,7 @@ func resend(
 	next.Op, next.Have, next.Patch = plan.Update, live, diff.Patch{}
 	done.rest = &next
 	switch {
-	case p.ServerSide:
+	case step.ServerSide:
 	case p.Decider != nil:
 		next.FullReplace = true
 	default:

@@ -39,7 +39,7 @@ func apply(
 			step = next
 			stored, refused = write(ctx, c, p, step, o)
 		}
-		if stored != nil || !overtaken(p, step, refused) {
+		if stored != nil || !overtaken(step, refused) {
 			return step, stored, refused
 		}
 		if attempt == attempts {
@@ -113,12 +113,12 @@ func replan(
 
 // overtaken reports whether a write was refused because the object has changed since the plan was
 // made.
-func overtaken(p *plan.Plan, step *plan.Step, err error) bool {
+func overtaken(step *plan.Step, err error) bool {
 	// The same fields would conflict again.
 	ofFields := apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
 	changed := apierrors.IsConflict(err) && !ofFields
 	if step.Have == nil {
-		return apierrors.IsAlreadyExists(err) || changed && p.ServerSide
+		return apierrors.IsAlreadyExists(err) || changed && step.ServerSide
 	}
 	return apierrors.IsNotFound(err) || changed
 }
@@ -184,7 +184,7 @@ func (e *vanishedError) Unwrap() error { return e.cause }
 func write(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
 ) (*unstructured.Unstructured, error) {
-	if p.ServerSide && p.Preconditions && step.Have != nil && len(step.Patch.Data) == 0 &&
+	if step.ServerSide && p.Preconditions && step.Have != nil && len(step.Patch.Data) == 0 &&
 		o.DryRun == DryRunNone {
 		var err error
 		if step, err = adoptUpdates(ctx, c, p, step); err != nil {
@@ -198,7 +198,7 @@ func write(
 		}
 	}
 	w := request(p, step, step.Want, o)
-	w.StreamOnce = p.ServerSide && step.Ref.GroupKind() == apiServiceKind
+	w.StreamOnce = step.ServerSide && step.Ref.GroupKind() == apiServiceKind
 	clears := len(step.Obstacles) > 0 && w.Method == cluster.Apply
 	if clears && o.DryRun == DryRunNone {
 		next, err := claimObstacles(ctx, c, p, step, o)
@@ -221,7 +221,7 @@ func write(
 	switch {
 	case step.Reverts != nil && err == nil && o.DryRun == DryRunNone:
 		return keepApplier(ctx, c, p, live)
-	case !p.ServerSide || step.Reverts != nil:
+	case !step.ServerSide || step.Reverts != nil:
 		return live, err
 	case w.StreamOnce && cluster.BrokenStream(err):
 		return writeInstead(ctx, c, p, step, o)

@@ -91,7 +91,7 @@ func (p *Plan) Preview(step Step, index Index) (Step, error) {
 		if p.Steps[i].Unknown != "" {
 			return step, &mutation.Error{Err: &mutation.MissingError{Source: s.Source, Path: s.From}}
 		}
-		sources[s.Source] = p.Steps[i].plannedObject(p.ServerSide)
+		sources[s.Source] = p.Steps[i].planned()
 	}
 	return p.Complete(step, sources)
 }
@@ -114,13 +114,13 @@ func (p *Plan) PreviewAll() {
 	}
 }
 
-// plannedObject returns the object as the step will leave it, as far as known, or nil if the object
+// planned returns the object as the step will leave it, as far as known, or nil if the object
 // will not exist.
-func (s *Step) plannedObject(serverSide bool) *unstructured.Unstructured {
+func (s *Step) planned() *unstructured.Unstructured {
 	switch {
 	case s.Op == Update && s.FullReplace:
 		return withServerFields(s.Want, s.Have)
-	case s.Op == Create || s.Op == Update && !serverSide:
+	case s.Op == Create || s.Op == Update && !s.ServerSide:
 		return s.Want
 	case s.Op == Update:
 		return &unstructured.Unstructured{Object: overlayMaps(s.Have.Object, s.Want.Object)}
@@ -147,7 +147,7 @@ func withServerFields(want, live *unstructured.Unstructured) *unstructured.Unstr
 
 // Planned returns the object as an update will probably leave it.
 func (p *Plan) Planned(step *Step) *unstructured.Unstructured {
-	return step.plannedObject(p.ServerSide)
+	return step.planned()
 }
 
 // overlayMaps returns a copy of below in which the fields of above replace its own.

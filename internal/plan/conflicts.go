@@ -105,7 +105,7 @@ func (p *Plan) Conflict(step *Step) error {
 	if step.Op != Update {
 		return nil
 	}
-	if p.ServerSide {
+	if step.ServerSide {
 		return p.obstruction(step)
 	}
 	fields := slices.DeleteFunc(slices.Clone(step.Contested), func(c Contest) bool {
@@ -188,7 +188,7 @@ func (p *Plan) OwnsAll(step *Step, fields []string) bool {
 // MayContest reports whether an update overwrites a value that was not applied last, so that the
 // managed fields of the object, which it lacks, would say whose it is.
 func (p *Plan) MayContest(step *Step) bool {
-	if p.Conflicts == ConflictsIgnored || p.ServerSide || step.Op != Update || step.Have == nil ||
+	if p.Conflicts == ConflictsIgnored || step.ServerSide || step.Op != Update || step.Have == nil ||
 		len(step.Have.GetManagedFields()) > 0 {
 		return false
 	}

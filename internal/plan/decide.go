@@ -35,7 +35,7 @@ func (p *Plan) writeMode() writeMode {
 // decide sets the operation of a step (create, update or unchanged) and what is sent.
 func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	step.Patch, step.Diff, step.Contested, step.Force = diff.Patch{}, nil, nil, false
-	step.Unmerged, step.Obstacles = nil, nil
+	step.Unmerged, step.Obstacles, step.ServerSide = nil, nil, w.serverSide
 	former := w.owner.adopts(step.Have, want)
 	var err error
 	if w.serverSide {

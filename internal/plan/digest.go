@@ -47,7 +47,7 @@ func (p *Plan) Digest(random ...string) (string, error) {
 // that creates and updates nothing.
 func (p *Plan) StepDigest(step *Step, random []string) (string, error) {
 	switch {
-	case step.Op == Update && (p.ServerSide || step.FullReplace):
+	case step.Op == Update && (step.ServerSide || step.FullReplace):
 		want := p.content(step.Want)
 		if len(step.Obstacles) > 0 {
 			return DigestOf(random, want, wantedPart(want, step.Have.Object), step.Replace,

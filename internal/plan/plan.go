@@ -130,6 +130,9 @@ type Step struct {
 	Diff   diff.Diff                  `json:"diff,omitempty"`
 	Patch  diff.Patch                 `json:"patch,omitzero"` // client-side update, or orphan
 
+	// ServerSide lets the server merge Want into the object, by server-side apply. Creations and
+	// updates of a plan that writes server-side have it.
+	ServerSide bool `json:"serverSide,omitempty"`
 	// Disown removes the marks of former owners, and what no apply removes, before a server-side
 	// apply.
 	Disown diff.Patch `json:"disown,omitzero"`
@@ -202,6 +205,13 @@ func (s *Step) BeingDeleted() bool {
 	return s.Op.Applies() && s.Op != Skip && s.Have != nil && s.Have.GetDeletionTimestamp() != nil
 }
 
+// AppliesServerSide reports whether the step sends a server-side apply, or creates an object for
+// later ones.
+func (s *Step) AppliesServerSide() bool {
+	return s.ServerSide && (s.Op == Create || s.Op == Update && !s.FullReplace &&
+		len(s.Patch.Data) == 0)
+}
+
 // AlreadyDeleting reports whether the object is to be deleted and its deletion is already under
 // way.
 func (s *Step) AlreadyDeleting() bool {
@@ -221,7 +231,7 @@ type Plan struct {
 	// its mark. They are no members unless the run writes them.
 	Unadopted []object.Ref `json:"unadopted,omitempty"`
 
-	ServerSide  bool   `json:"serverSide,omitempty"`  // write by server-side apply
+	ServerSide  bool   `json:"serverSide,omitempty"`  // objects are written by server-side apply
 	Manager     string `json:"manager,omitempty"`     // field manager of every write
 	Force       bool   `json:"force,omitempty"`       // take over fields (server-side apply only)
 	LastApplied string `json:"lastApplied,omitempty"` // annotation with the applied configuration

@@ -33,8 +33,23 @@ type Restored struct {
 	// Converted are objects that are written in another version than that of the revision.
 	Converted []Conversion
 
+	// Given are the options for which the caller's count, not those of the revision.
+	Given []Setting
+
 	settings settings
 }
+
+// Setting is an option of a run that a revision keeps for the run that restores it.
+type Setting string
+
+// The settings.
+const (
+	ServerSide   Setting = "server-side"
+	FieldManager Setting = "field-manager"
+	Conflicts    Setting = "conflicts"
+	Ordering     Setting = "ordering"
+	Propagation  Setting = "propagation"
+)
 
 // Loss is an object of a revision that cannot be restored.
 type Loss struct {
@@ -393,16 +408,52 @@ func (r *Restored) open(
 	}, nil
 }
 
+// PrepareApply returns the operation that restores the revision, with the options of its run.
+func (r *Restored) PrepareApply(
+	ctx context.Context, c Cluster, o packages.ApplyOptions,
+) (Operation, error) {
+	o.PlanOptions = r.Options(o.PlanOptions)
+	if o.ForceConflicts && !o.ServerSide {
+		return nil, fmt.Errorf("revision %d was written client-side, and --force-conflicts is for "+
+			"--server-side: add that, or give --conflicts=take-all", r.Revision.Number)
+	}
+	return r.Set.PrepareApply(ctx, c, o)
+}
+
 // Options returns options with those of the revision's run that say how objects are written and
-// deleted. Objects that the run took over may be taken over again.
+// deleted, unless they are given. Objects that the run took over may be taken over again. All other
+// options are the caller's: those that allow a loss, that select objects, and that limit the run.
 func (r *Restored) Options(o packages.PlanOptions) packages.PlanOptions {
-	was := r.settings.Plan
+	was, given := r.settings.Plan, o
 	if was.FieldManager == "" {
 		return o // an earlier version of this program wrote the revision
 	}
 	o.ServerSide, o.FieldManager = was.ServerSide, was.FieldManager
 	o.ForceConflicts, o.Conflicts = was.ForceConflicts, was.Conflicts
 	o.Propagation, o.Ordering = was.Propagation, was.Ordering
-	o.Adopted = object.NewSet(r.Revision.Adopted...)
+	for _, setting := range r.Given {
+		switch setting {
+		case ServerSide:
+			o.ServerSide = given.ServerSide
+		case FieldManager:
+			o.FieldManager = given.FieldManager
+		case Conflicts:
+			o.ForceConflicts, o.Conflicts = given.ForceConflicts, given.Conflicts
+		case Ordering:
+			o.Ordering = given.Ordering
+		case Propagation:
+			o.Propagation = given.Propagation
+		}
+	}
+	if !slices.Contains(r.Given, Conflicts) {
+		o.ForceConflicts = o.ForceConflicts && o.ServerSide
+	}
+	adopted := object.NewSet(r.Revision.Adopted...)
+	if o.Adopted != nil {
+		for _, ref := range o.Adopted.Refs() {
+			adopted.Insert(ref)
+		}
+	}
+	o.Adopted = adopted
 	return o
 }

@@ -61,7 +61,7 @@ func plannedLines(t *testing.T, p *plan.Plan) map[string]planned {
 // The JSON of a plan has the content of objects that are created and deleted, with Secrets masked.
 func TestPlannedContent(t *testing.T) {
 	secret := map[string]any{"password": "hunter2"}
-	p := &plan.Plan{ServerSide: true, LastApplied: "last", Steps: []plan.Step{
+	p := &plan.Plan{LastApplied: "last", Steps: []plan.Step{
 		stepOf(plan.Create, "ConfigMap", "new", map[string]any{"level": "info"}),
 		stepOf(plan.Delete, "ConfigMap", "old", map[string]any{"level": "info"}),
 		stepOf(plan.Create, "Secret", "created", secret),

@@ -103,7 +103,7 @@ func addContent(e entry, p *plan.Plan, step *plan.Step, room int) int {
 	have, want := step.Have, step.Want
 	switch step.Op {
 	case plan.Update:
-		if p.ServerSide {
+		if step.ServerSide {
 			return 0
 		}
 	case plan.Create:

@@ -122,7 +122,7 @@ func liveFailure(p *plan.Plan, e event.Event) string {
 	step := p.Steps[e.Step]
 	file := manifest.FileOf(step.Source)
 	switch {
-	case p.ServerSide || file == "" || e.Op.Removes():
+	case step.ServerSide || file == "" || e.Op.Removes():
 		return text
 	case e.Op == plan.Create:
 		return fmt.Sprintf("error when creating %q: %s", file, text)

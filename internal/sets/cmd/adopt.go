@@ -150,8 +150,7 @@ func (f *adoptFlags) run(
 	if err != nil {
 		return err
 	}
-	mode := f.dryRun.Mode(false)
-	r, err := f.newRun(env, "adopt", mode)
+	r, err := f.newRun(env, "adopt")
 	if err != nil {
 		return err
 	}
@@ -164,7 +163,7 @@ func (f *adoptFlags) run(
 	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
 		return f.prepare(ctx, env, kube, client)
 	}
-	if mode != engine.DryRunNone {
+	if f.dryRun.Is() {
 		r.review = func(context.Context, []view.Outlook) ([]string, error) { return nil, nil }
 		return f.preview(ctx, env, r, prepare)
 	}

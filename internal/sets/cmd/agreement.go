@@ -99,7 +99,7 @@ func (r run) ask(ctx, unlimited context.Context, op sets.Operation) error {
 	if err != nil {
 		return err
 	}
-	outlooks, err := r.outlooks(ctx, op, engine.DryRunClient)
+	outlooks, err := r.outlooks(ctx, op, dryRunOf(op.Plan()))
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -119,6 +118,11 @@ func (f *applyFlags) check() error {
 	if f.ForceConflicts && !f.ServerSide {
 		return errors.New("--force-conflicts requires --server-side")
 	}
+	return f.checkValues()
+}
+
+// checkValues returns an error for flags with invalid values.
+func (f *applyFlags) checkValues() error {
 	if err := f.checkConflicts(); err != nil {
 		return err
 	}
@@ -140,7 +144,7 @@ func (f *applyFlags) check() error {
 func (f *applyFlags) run(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
-	ctx, mode := cmd.Context(), f.dryRun.Mode(f.ServerSide)
+	ctx := cmd.Context()
 	saved, unread := f.planFile(ctx)
 	if unread != nil {
 		return unread
@@ -148,13 +152,13 @@ func (f *applyFlags) run(
 	if err := errors.Join(f.check(), f.CheckFlags(cmd), f.checkOnFailure(cmd)); err != nil {
 		return err
 	}
-	r, err := f.newRun(env, "apply", mode)
+	r, err := f.newRun(env, "apply")
 	if err != nil {
 		return err
 	}
 	r.saved, r.access = saved, f.AccessHint(env, args)
 	r.show.Header.Folder = f.SourceFolder(args)
-	if mode == engine.DryRunNone {
+	if !f.dryRun.Is() {
 		r.recover = f.recovery(env, kube)
 	}
 	f.history.sources = f.Artifacts.References
@@ -169,12 +173,12 @@ func (f *applyFlags) run(
 		return f.checkPruned(op)
 	}
 	return r.do(ctx, func(ctx context.Context) (setflags.Target, sets.Operation, error) {
-		return f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
+		return f.prepare(ctx, env, kube, args, f.dryRun.Is())
 	})
 }
 
 // newRun returns a run with the flags. The caller calls do.
-func (f *applyFlags) newRun(env *cli.Env, command string, mode engine.DryRun) (run, error) {
+func (f *applyFlags) newRun(env *cli.Env, command string) (run, error) {
 	readers, err := f.output.Readers(env, hasLive)
 	if err != nil {
 		return run{}, err
@@ -183,21 +187,21 @@ func (f *applyFlags) newRun(env *cli.Env, command string, mode engine.DryRun) (r
 	if err != nil {
 		return run{}, err
 	}
-	return f.newRunTo(env, command, mode, outputs), nil
+	return f.newRunTo(env, command, f.dryRun, outputs), nil
 }
 
 // newRunTo returns a run with the flags that is printed to outputs.
 func (f *applyFlags) newRunTo(
-	env *cli.Env, command string, mode engine.DryRun, outputs *output.Outputs,
+	env *cli.Env, command string, dryRun cli.DryRunFlag, outputs *output.Outputs,
 ) run {
 	r := newRunTo(env, command, outputs, wording{
-		removed: "pruned", serverSide: f.ServerSide, unchanged: f.unchanged,
+		removed: "pruned", unchanged: f.unchanged,
 	})
 	r.differences = f.differences
-	r.lock, r.options = f.Lock, f.RunOptions(mode, true)
+	r.lock, r.dryRun, r.options = f.Lock, dryRun, f.RunOptions(dryRun.Mode(false), true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
-	r.show.Statuses, r.show.Waves = f.Statuses, f.Waves()
+	r.show.Statuses = f.Statuses
 	f.validation.command = command
 	r.held, r.validation = &f.held, &f.validation
 	r.options.FieldValidation = f.validation.ofWrites()

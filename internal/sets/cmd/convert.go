@@ -111,8 +111,7 @@ func (f *convertFlags) run(
 	if err != nil {
 		return err
 	}
-	mode := f.dryRun.Mode(false)
-	r, err := f.newRun(env, "convert", mode)
+	r, err := f.newRun(env, "convert")
 	if err != nil {
 		return err
 	}
@@ -129,7 +128,7 @@ func (f *convertFlags) run(
 	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
 		return f.prepare(ctx, env, kube, client)
 	}
-	if mode != engine.DryRunNone {
+	if f.dryRun.Is() {
 		return f.preview(ctx, env, r, prepare)
 	}
 	if err := refuseManaged(ctx, env, client, recordsOf(f.handover.Lock())); err != nil {

@@ -110,13 +110,13 @@ func (f *driftFlags) runFix(
 			return err
 		}
 	}
-	ctx, mode := cmd.Context(), a.dryRun.Mode(false)
+	ctx := cmd.Context()
 	err := errors.Join(a.history.check(), cli.CheckTimeout("timeout", a.timeout),
 		cli.CheckTimeout("reconcile-timeout", a.ReconcileTimeout))
 	if err != nil {
 		return err
 	}
-	r, err := a.newRun(env, "fix", mode)
+	r, err := a.newRun(env, "fix")
 	if err != nil {
 		return err
 	}
@@ -129,14 +129,14 @@ func (f *driftFlags) runFix(
 	r.current = func(ctx context.Context) error { return x.fix.CheckCurrent(ctx) }
 	r.review, r.finish = x.review, x.compareAgain
 	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
-		return x.prepare(ctx, args, mode != engine.DryRunNone)
+		return x.prepare(ctx, args, a.dryRun.Is())
 	}
-	if mode != engine.DryRunNone {
+	if a.dryRun.Is() {
 		err = x.apply.preview(ctx, env, r, prepare)
 	} else {
 		err = r.do(ctx, prepare)
 	}
-	drifts := x.remains || mode != engine.DryRunNone
+	drifts := x.remains || a.dryRun.Is()
 	if errors.Is(err, errNothingToFix) {
 		err, drifts = x.fix.Drift().Incomplete, len(x.fix.Unfixed())+len(x.fix.Left()) > 0
 	}

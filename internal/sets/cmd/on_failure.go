@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -155,7 +154,8 @@ func (f *applyFlags) recover(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, back recovered,
 ) error {
 	failed := back.Revision().Number
-	r := f.newRunTo(env, "rollback", engine.DryRunNone, back.outputs)
+	r := f.newRunTo(env, "rollback", cli.DryRunFlag{}, back.outputs)
+	r.follow(back.op)
 	r.show.Children = back.op.Children(ctx)
 	r.show.Header.Set, r.show.Header.Cluster = back.Set, back.Place
 	r.show.Header.Namespace, r.show.Header.Restores = back.Namespace, back.good

@@ -102,10 +102,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	}
 	printForgotten(env, op)
 	noteUnselected(cmd, env, op)
-	mode := engine.DryRunClient
-	if f.ServerSide {
-		mode = engine.DryRunServer
-	}
+	mode := dryRunOf(op.Plan())
 	outlooks, err := outlooksOf(ctx, env, op, mode, f.validation.ofDryRuns())
 	if err != nil {
 		return err

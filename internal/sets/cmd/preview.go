@@ -23,6 +23,7 @@ func (f *applyFlags) preview(
 	if err != nil {
 		return err
 	}
+	r.follow(op)
 	t.Print(env, r.show.Output, op)
 	if err := r.check(ctx, op); err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -87,11 +86,11 @@ not have any more, Secrets whose data the history does not have, and fields that
 func (f *rollbackFlags) run(
 	cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
-	ctx, mode := cmd.Context(), f.dryRun.Mode(f.ServerSide)
-	if err := errors.Join(f.check(), f.CheckFlags(cmd), f.checkTo()); err != nil {
+	ctx := cmd.Context()
+	if err := errors.Join(f.checkValues(), f.CheckFlags(cmd), f.checkTo()); err != nil {
 		return err
 	}
-	r, err := f.newRun(env, "rollback", mode)
+	r, err := f.newRun(env, "rollback")
 	if err != nil {
 		return err
 	}
@@ -112,9 +111,9 @@ func (f *rollbackFlags) run(
 	r.current = func(ctx context.Context) error { return f.target.checkNewest(ctx) }
 	r.review = f.review
 	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
-		return f.prepare(ctx, env, kube, args, mode != engine.DryRunNone)
+		return f.prepare(ctx, env, kube, args, f.dryRun.Is())
 	}
-	if mode != engine.DryRunNone {
+	if f.dryRun.Is() {
 		return f.preview(ctx, env, r, prepare)
 	}
 	return r.do(ctx, prepare)
@@ -171,6 +170,13 @@ func (f *rollbackFlags) prepare(
 	return t, op, err
 }
 
+// settings are the flags whose options a revision keeps.
+var settings = map[string]sets.Setting{
+	"server-side": sets.ServerSide, "field-manager": sets.FieldManager,
+	"force-conflicts": sets.Conflicts, "conflicts": sets.Conflicts, "ordering": sets.Ordering,
+	"prune-propagation-policy": sets.Propagation,
+}
+
 // restore returns the operation that restores a revision, with the options of the revision but for
 // those of some flags.
 func (f *applyFlags) restore(
@@ -178,23 +184,12 @@ func (f *applyFlags) restore(
 	dryRun bool,
 ) (sets.Operation, error) {
 	options := f.ApplyOptions(dryRun, env.Notice)
-	typed := f.options(env.Now())
-	o := restored.Options(typed)
+	options.PlanOptions = f.options(env.Now())
 	for _, flag := range flags {
-		switch flag {
-		case "server-side":
-			o.ServerSide = typed.ServerSide
-		case "field-manager":
-			o.FieldManager = typed.FieldManager
-		case "force-conflicts", "conflicts":
-			o.ForceConflicts, o.Conflicts = typed.ForceConflicts, typed.Conflicts
-		case "ordering":
-			o.Ordering = typed.Ordering
-		case "prune-propagation-policy":
-			o.Propagation = typed.Propagation
+		if setting, ok := settings[flag]; ok {
+			restored.Given = append(restored.Given, setting)
 		}
 	}
-	options.PlanOptions = o
 	if options.Definition == packages.InstallDefinition {
 		options.Definition = packages.InstallAtRun
 	}

@@ -50,6 +50,7 @@ type run struct {
 	env     *cli.Env
 	command string // for the lock
 	lock    cli.LockFlags
+	dryRun  cli.DryRunFlag
 	options engine.Options
 	saved   *packages.SavedPlan // the plan must be the same; nil for any
 	held    *heldFlags
@@ -294,7 +295,7 @@ func (r run) checkAgain(ctx context.Context, op sets.Operation) error {
 	if err := r.check(ctx, op); err != nil || r.review == nil {
 		return err
 	}
-	outlooks, err := r.outlooks(ctx, op, engine.DryRunClient)
+	outlooks, err := r.outlooks(ctx, op, dryRunOf(op.Plan()))
 	if err != nil {
 		return err
 	}
@@ -341,6 +342,22 @@ func (r run) notBegun(ctx context.Context, err error) error {
 	return err
 }
 
+// follow sets how the run goes to what its plan says: the operation may have other options than the
+// flags.
+func (r *run) follow(op sets.Operation) {
+	r.options.DryRun = r.dryRun.Mode(op.Plan().ServerSide)
+	waves := op.Basis().Options.Waves()
+	r.show.Waves, r.options.Limits.PerWave = waves, waves
+}
+
+// dryRunOf returns how a plan is tried before it is shown. What the server merges it alone knows.
+func dryRunOf(p *plan.Plan) engine.DryRun {
+	if p.ServerSide {
+		return engine.DryRunServer
+	}
+	return engine.DryRunClient
+}
+
 // plan makes the plan, checks it, and returns an error unless the user agrees to it. The answer has
 // no limit of time. Locked reports whether the lock of the set is held.
 func (r *run) plan(
@@ -349,6 +366,7 @@ func (r *run) plan(
 	if err := op.MakePlan(ctx); err != nil {
 		return err
 	}
+	r.follow(op)
 	t.Print(r.env, r.show.Output, op)
 	r.show.Header.Set, r.show.Header.Cluster = t.Set, t.Place
 	r.show.Header.Namespace = t.Namespace

@@ -19,7 +19,6 @@ type wording struct {
 	dryRun      bool   // nothing is written
 	waits       bool   // the run waits
 	unchanged   bool   // unchanged objects are listed
-	serverSide  bool   // objects are written by server-side apply
 	statuses    bool   // every new status is printed
 }
 
@@ -119,7 +118,7 @@ func (w wording) actedText(b *view.RunState, e event.Event) string {
 	case event.Skipped:
 		return "skipped: " + view.SkipReason(b, e)
 	}
-	word := w.pastTense(e.Op)
+	word := w.pastTense(&step, e.Op)
 	if e.Reason != "" {
 		word += " (" + e.Reason + ")"
 	}
@@ -127,7 +126,7 @@ func (w wording) actedText(b *view.RunState, e event.Event) string {
 }
 
 // pastTense returns the word for a successful write.
-func (w wording) pastTense(op plan.Op) string {
+func (w wording) pastTense(step *plan.Step, op plan.Op) string {
 	switch {
 	case op == plan.Unchanged:
 		return "unchanged"
@@ -135,7 +134,7 @@ func (w wording) pastTense(op plan.Op) string {
 		return "found"
 	case op == plan.Delete || op == plan.AwaitDeleted:
 		return w.removed
-	case w.serverSide:
+	case step.AppliesServerSide():
 		return "serverside-applied"
 	case op == plan.Create:
 		return "created"
@@ -203,17 +202,16 @@ func sourceSuffix(source string) string {
 func (w wording) totals(b *view.RunState) []view.Total {
 	var totals []view.Total
 	applies, removes, waits := b.Applies, b.Removes, b.Waits
+	merged := mergedByServer(b)
 	if !w.onlyDeletes {
 		line := fmt.Sprintf(
 			"%d resource(s) applied. %d created, %d unchanged, %d configured, %d failed",
-			applies.Acted-applies.Skipped, w.count(applies, plan.Create),
+			applies.Acted-applies.Skipped, applies.Done[plan.Create]-merged[plan.Create],
 			applies.Done[plan.Unchanged]+applies.Done[plan.AwaitCreated],
-			w.count(applies, plan.Update), applies.Failed,
+			applies.Done[plan.Update]-merged[plan.Update], applies.Failed,
 		)
-		if w.serverSide {
-			line += fmt.Sprintf(
-				", %d serverside applied", applies.Done[plan.Create]+applies.Done[plan.Update],
-			)
+		if n := merged[plan.Create] + merged[plan.Update]; n > 0 || b.Plan.ServerSide {
+			line += fmt.Sprintf(", %d serverside applied", n)
 		}
 		if applies.Skipped > 0 {
 			line += fmt.Sprintf(", %d skipped", applies.Skipped)
@@ -238,10 +236,14 @@ func (w wording) totals(b *view.RunState) []view.Total {
 	return totals
 }
 
-// count returns the number of writes of an operation. Server-side apply does not distinguish them.
-func (w wording) count(p view.WriteCounts, op plan.Op) int {
-	if w.serverSide {
-		return 0
+// mergedByServer returns the numbers of server-side applies by operation: their answers do not
+// distinguish these.
+func mergedByServer(b *view.RunState) map[plan.Op]int {
+	counts := map[plan.Op]int{}
+	for i, row := range b.Rows {
+		if row.Acted == event.Succeeded && b.Plan.Steps[i].AppliesServerSide() {
+			counts[row.Op]++
+		}
 	}
-	return p.Done[op]
+	return counts
 }

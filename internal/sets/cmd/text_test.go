@@ -23,11 +23,15 @@ func TestWording(t *testing.T) {
 		"testdata/wording_*.txtar",
 		func(t *testing.T, files map[string]string) map[string]string {
 			w := wording{removed: "pruned", waits: true}
+			p := packagestest.Steps(t, files["steps"])
 			switch strings.TrimSpace(files["command"]) {
 			case "destroy":
 				w = wording{removed: "deleted", waits: true, onlyDeletes: true}
 			case "server-side":
-				w.serverSide = true
+				p.ServerSide = true
+				for i := range p.Steps {
+					p.Steps[i].ServerSide = true
+				}
 			case "dry-run":
 				w.dryRun, w.waits = true, false
 			case "no-wait":
@@ -35,7 +39,6 @@ func TestWording(t *testing.T) {
 			case "show-unchanged":
 				w.unchanged = true
 			}
-			p := packagestest.Steps(t, files["steps"])
 			var out bytes.Buffer
 			printer := view.Lines(&out, p, w.formatter())
 			for line := range strings.Lines(files["events"]) {
