@@ -15,7 +15,7 @@ type Result struct {
 	Written  int      // objects that were created, updated or deleted
 	Objects  []Object // of the set, after the run
 	NotReady []NotReady
-	Left     []Step     // objects that were left because they hold data, belong to others or are in use
+	Left     []Step     // objects that hold data, belong to others or are in use
 	Unstored []Unstored // fields that were sent and that the server does not store
 	Revision int        // in the history; 0 if none was written
 	Warning  string     // what went wrong besides: the history could not be written

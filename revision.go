@@ -24,7 +24,8 @@ func (e *RevisionError) Unwrap() error { return e.err }
 // OpenRevision opens a set as a revision of its history has it, with the readiness rules of that
 // revision. The source names the set; it has no files. An Apply of the set restores the revision:
 // the objects are written as the run of the revision wrote them (ServerSide, FieldManager,
-// Conflicts), and all other options are the caller's. The error is a *RevisionError if that is not possible.
+// Conflicts), and all other options are the caller's. The error is a *RevisionError if that is not
+// possible.
 func OpenRevision(ctx context.Context, c *Cluster, s Source, number int) (*Set, error) {
 	s.Files = nil
 	if err := s.check(); err != nil {

@@ -14,8 +14,8 @@ import (
 // looksLikeFlag matches an argument that is meant as a flag.
 var looksLikeFlag = regexp.MustCompile(`^--?[A-Za-z]`)
 
-// checkArgs returns an error for arguments that cobra accepts and that are a mistake: a command that
-// a group does not have, and a flag as the value of another one.
+// checkArgs returns an error for arguments that cobra accepts and that are a mistake: a command
+// that a group does not have, and a flag as the value of another one.
 func checkArgs(root *cobra.Command, args []string) error {
 	cmd, rest, err := root.Find(args)
 	if err != nil || !cmd.HasParent() || !isNative(cmd) {

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// sentMetadata are the fields of metadata that a server stores as they are sent.
+// sentMetadata are the fields of metadata that a server stores unchanged.
 var sentMetadata = []string{"annotations", "finalizers", "labels", "ownerReferences"}
 
 // Unstored returns the paths of the values of a manifest that a stored object lacks, sorted, as in

@@ -74,7 +74,8 @@ func TestUnstored(t *testing.T) {
 			"spec.ports[0].appProtocol",
 		},
 		"items that lose all": {
-			`{apiVersion: example.com/v1, kind: Boat, spec: {masts: [{sail: red}, {sail: blue, height: 3}]}}`,
+			`{apiVersion: example.com/v1, kind: Boat,
+				spec: {masts: [{sail: red}, {sail: blue, height: 3}]}}`,
 			`{apiVersion: example.com/v1, kind: Boat, spec: {masts: [{}, {height: 3}]}}`,
 			"spec.masts[0].sail spec.masts[1].sail",
 		},

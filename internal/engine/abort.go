@@ -152,7 +152,7 @@ func (r *run) endOutcome(i int) (event.Outcome, error) {
 	switch t := &r.tracks[i]; {
 	case r.outOfTime && t.waiting:
 		return event.TimedOut, nil
-	case r.outOfTime && t.pause != "" && t.err != nil:
+	case r.outOfTime && t.pause != "" && t.err != nil && !t.deleted:
 		return event.TimedOut, fmt.Errorf("%w: %w", ErrOutOfTime, t.err)
 	case r.outOfTime:
 		return event.Interrupted, ErrOutOfTime

@@ -328,8 +328,8 @@ func TestObservationBetweenWrites(t *testing.T) {
 	})
 }
 
-// TestMembersOfRecreatedDefinition has custom resources whose definition the run deletes and creates
-// again: they go with it, and are created again by the same run, changed or not.
+// TestMembersOfRecreatedDefinition has custom resources whose definition the run deletes and
+// creates again: they go with it, and are created again by the same run, changed or not.
 func TestMembersOfRecreatedDefinition(t *testing.T) {
 	for _, mode := range writeModes[:2] {
 		for _, changed := range []string{"old", "new"} {

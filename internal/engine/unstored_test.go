@@ -54,7 +54,7 @@ func sailing() *unstructured.Unstructured {
 // An answer that lacks what was sent is no success while the run has changed the definition, unless
 // the server had published that before.
 func TestAnswerLacksWhatWasSent(t *testing.T) {
-	definition := boats("length", "sail")
+	definition, soon, never := boats("length", "sail"), 8*time.Second, time.Hour
 	for name, tc := range map[string]struct {
 		lag        time.Duration
 		lenient    bool
@@ -65,15 +65,15 @@ func TestAnswerLacksWhatWasSent(t *testing.T) {
 		field      bool // the field is stored
 		noted      bool // it is said not to be
 	}{
-		"refuses unknown fields":   {8 * time.Second, false, 8 * time.Second, both(definition), false, 0, true, false},
-		"drops them":               {8 * time.Second, true, 8 * time.Second, both(definition), false, 0, true, false},
-		"drops them, server-side":  {8 * time.Second, true, 8 * time.Second, both(definition), true, 0, true, false},
-		"drops them for ever":      {time.Hour, true, time.Hour, both(definition), false, 1, false, false},
-		"a webhook drops them":     {time.Hour, true, 0, both(definition), false, 0, false, true},
-		"webhook, server-side":     {time.Hour, true, 0, both(definition), true, 0, false, true},
-		"published late":           {time.Hour, true, 8 * time.Second, both(definition), false, 0, false, true},
-		"does not declare it":      {time.Hour, true, 0, both(boats("length", "mast")), false, 0, false, true},
-		"definition is not of run": {time.Hour, true, 0, both(nil), false, 0, false, true},
+		"refuses unknown fields":   {soon, false, soon, both(definition), false, 0, true, false},
+		"drops them":               {soon, true, soon, both(definition), false, 0, true, false},
+		"drops them, server-side":  {soon, true, soon, both(definition), true, 0, true, false},
+		"drops them for ever":      {never, true, never, both(definition), false, 1, false, false},
+		"a webhook drops them":     {never, true, 0, both(definition), false, 0, false, true},
+		"webhook, server-side":     {never, true, 0, both(definition), true, 0, false, true},
+		"published late":           {never, true, soon, both(definition), false, 0, false, true},
+		"does not declare it":      {never, true, 0, both(boats("length", "mast")), false, 0, false, true},
+		"definition is not of run": {never, true, 0, both(nil), false, 0, false, true},
 	} {
 		for _, exists := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -146,7 +146,9 @@ func (w *world) applyPruned(
 	var lines []string
 	summary, err := e.Apply(t.Context(), p, engine.Options{
 		Retry: engine.Retry{For: limit.After(30 * time.Second)},
-	}, func(ev event.Event) { lines = append(lines, fmt.Sprintf("%s %v %v", line(ev), ev.Unstored, ev.Err)) })
+	}, func(ev event.Event) {
+		lines = append(lines, fmt.Sprintf("%s %v %v", line(ev), ev.Unstored, ev.Err))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

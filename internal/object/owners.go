@@ -34,8 +34,8 @@ func (e *OwnedError) Error() string {
 		"remove the owner reference first", e.Object, e.Record)
 }
 
-// CheckOwned returns an *OwnedError for the first of the objects, of which some may be nil, that has
-// an owner reference to one of the objects of a record.
+// CheckOwned returns an *OwnedError for the first of the objects, of which some may be nil, that
+// has an owner reference to one of the objects of a record.
 func CheckOwned(
 	record Ref, uids []types.UID, objects ...*unstructured.Unstructured,
 ) error {

@@ -323,8 +323,8 @@ func (b *Baseline) compare(
 	return result, nil
 }
 
-// mayBeUnstored reports whether fields of an object are missing that the server may not store, as the
-// newest revision says. That is read only then, once, if the baseline is not a revision itself.
+// mayBeUnstored reports whether fields of an object are missing that the server may not store, as
+// the newest revision says. That is read only then, once, if the baseline is not a revision itself.
 func (b *Baseline) mayBeUnstored(ctx context.Context, o *drift.Object) bool {
 	if b.Revision != nil || o == nil || !slices.ContainsFunc(o.Fields, func(f drift.Field) bool {
 		return f.Kind == drift.Removed && f.Counts()

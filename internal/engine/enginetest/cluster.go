@@ -97,7 +97,7 @@ type Cluster struct {
 	most      int                                       // the largest number of writes at once
 	outdated  string                                    // the schemas that are published until then
 	documents map[schema.GroupVersion]*openapi.Document // the same
-	published time.Time                                 // time at which the last definition is published
+	published time.Time                                 // when the last definition is published
 	watchers  []*watcher
 }
 
