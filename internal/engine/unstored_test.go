@@ -65,15 +65,15 @@ func TestAnswerLacksWhatWasSent(t *testing.T) {
 		field      bool // the field is stored
 		noted      bool // it is said not to be
 	}{
-		"refuses unknown fields":   {soon, false, soon, both(definition), false, 0, true, false},
-		"drops them":               {soon, true, soon, both(definition), false, 0, true, false},
-		"drops them, server-side":  {soon, true, soon, both(definition), true, 0, true, false},
-		"drops them for ever":      {never, true, never, both(definition), false, 1, false, false},
-		"a webhook drops them":     {never, true, 0, both(definition), false, 0, false, true},
-		"webhook, server-side":     {never, true, 0, both(definition), true, 0, false, true},
-		"published late":           {never, true, soon, both(definition), false, 0, false, true},
-		"does not declare it":      {never, true, 0, both(boats("length", "mast")), false, 0, false, true},
-		"definition is not of run": {never, true, 0, both(nil), false, 0, false, true},
+		"refuses unknown fields":  {soon, false, soon, both(definition), false, 0, true, false},
+		"drops them":              {soon, true, soon, both(definition), false, 0, true, false},
+		"drops them, server-side": {soon, true, soon, both(definition), true, 0, true, false},
+		"drops them for ever":     {never, true, never, both(definition), false, 1, false, false},
+		"a webhook drops them":    {never, true, 0, both(definition), false, 0, false, true},
+		"webhook, server-side":    {never, true, 0, both(definition), true, 0, false, true},
+		"published late":          {never, true, soon, both(definition), false, 0, false, true},
+		"not declared":            {never, true, 0, both(boats("length", "mast")), false, 0, false, true},
+		"definition of others":    {never, true, 0, both(nil), false, 0, false, true},
 	} {
 		for _, exists := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
