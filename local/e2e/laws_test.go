@@ -52,6 +52,10 @@ var lawFaults = []struct {
 		"the full update of an app lacks the selector and the labels that the server has generated",
 	},
 	{
+		regexp.MustCompile(`^server-side: .* a fix: a plan is not empty: .*\[\] }`),
+		"a fix does not leave all fields of a server-side set to its manager",
+	},
+	{
 		regexp.MustCompile(`-side: Feature/.* spec\.source: Too many: 2: must have at most 1`),
 		"a definition does not say that its fields are members of a union: what others set stays",
 	},
