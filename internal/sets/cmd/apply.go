@@ -198,7 +198,7 @@ func (f *applyFlags) newRunTo(
 		removed: "pruned", unchanged: f.unchanged,
 	})
 	r.differences = f.differences
-	r.lock, r.dryRun, r.options = f.Lock, dryRun, f.RunOptions(dryRun.Mode(false), true)
+	r.lock, r.dryRun, r.options = f.Lock, &dryRun, f.RunOptions(dryRun.Mode(false), true)
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
 	r.show.Statuses = f.Statuses

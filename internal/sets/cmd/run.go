@@ -50,7 +50,7 @@ type run struct {
 	env     *cli.Env
 	command string // for the lock
 	lock    cli.LockFlags
-	dryRun  cli.DryRunFlag
+	dryRun  *cli.DryRunFlag // what options.DryRun follows from, with the plan; nil for nothing
 	options engine.Options
 	saved   *packages.SavedPlan // the plan must be the same; nil for any
 	held    *heldFlags
@@ -345,7 +345,9 @@ func (r run) notBegun(ctx context.Context, err error) error {
 // follow sets how the run goes to what its plan says: the operation may have other options than the
 // flags.
 func (r *run) follow(op sets.Operation) {
-	r.options.DryRun = r.dryRun.Mode(op.Plan().ServerSide)
+	if r.dryRun != nil {
+		r.options.DryRun = r.dryRun.Mode(op.Plan().ServerSide)
+	}
 	waves := op.Basis().Options.Waves()
 	r.show.Waves, r.options.Limits.PerWave = waves, waves
 }
