@@ -71,9 +71,9 @@ func TestReadFolder(t *testing.T) {
 		"app/"+packages.RulesName, "rules: []\n", "more.yaml", named("c"))
 	check(t, "one folder", read(t, "", "app"),
 		"ConfigMap a in a.yaml:1", "ConfigMap b in a.yaml:5",
-		"Config  in config.yaml", "Job run- in sub/job.yaml")
+		"Config  in config.yaml", "Job run-8c3b8494e6 in sub/job.yaml")
 	check(t, "several paths", read(t, named("d"), "app/sub", "more.yaml", "-"),
-		"Job run- in app/sub/job.yaml", "ConfigMap c in more.yaml", "ConfigMap d in stdin")
+		"Job run-8c3b8494e6 in app/sub/job.yaml", "ConfigMap c in more.yaml", "ConfigMap d in stdin")
 }
 
 // TestReadProblems checks that the problems of all files are reported at once.
