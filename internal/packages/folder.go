@@ -56,7 +56,7 @@ func openFolder(ctx context.Context, dir string, root Root) (*source, error) {
 		}
 		return nil, err
 	}
-	s := &source{dir: dir, root: root, unnamed: isAppConfig}
+	s := &source{dir: dir, root: root, unnamed: isUnnamed}
 	var badIgnore, badKptfile error
 	s.ignore, badIgnore = readIgnore(dir)
 	s.kptfile, badKptfile = inventory.ReadKptfile(dir)
@@ -236,6 +236,10 @@ func (s *source) classify(objects []manifest.Object, err error) *contents {
 	c.addKptfile(s.kptfile, inventory.KptfileName)
 	return c
 }
+
+// isUnnamed reports whether an object of a native set needs no name: it gets one by its content, or
+// is no object.
+func isUnnamed(obj map[string]any) bool { return manifest.IsGenerated(obj) || isAppConfig(obj) }
 
 // isAppConfig reports whether an object is a configuration of kapp, which needs no name.
 func isAppConfig(obj map[string]any) bool { return obj["apiVersion"] == config.DocVersion }

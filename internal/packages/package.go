@@ -27,8 +27,10 @@ import (
 // Package is a package that was read from a folder or a stream.
 type Package struct {
 	Inventory *inventory.Inventory
-	Objects   []manifest.Object // without inventories and local configuration
-	warn      func(string)
+	// Objects are those without inventories and local configuration. One with a generateName has no
+	// name: see manifest.NameGenerated.
+	Objects []manifest.Object
+	warn    func(string)
 }
 
 // Root is a folder that the bases of a kustomization do not leave.
@@ -61,6 +63,14 @@ func (in Input) foreign() manifest.Foreign {
 	default:
 		return manifest.RefuseForeign
 	}
+}
+
+// unnamed returns which objects need no name: kpt live refuses objects with a generateName.
+func (in Input) unnamed() func(map[string]any) bool {
+	if in.AsKpt {
+		return isAppConfig
+	}
+	return isUnnamed
 }
 
 // warn prints a warning of one or more lines.
@@ -124,7 +134,7 @@ func readContents(
 	if err != nil {
 		return nil, err
 	}
-	s.warn, s.foreign, s.asKpt = in.warn, in.foreign(), in.AsKpt
+	s.warn, s.foreign, s.asKpt, s.unnamed = in.warn, in.foreign(), in.AsKpt, in.unnamed()
 	c := read(s, ctx)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -32,7 +32,7 @@ func readStream(ctx context.Context, in Input) (*contents, error) {
 		return skipLocal(obj)
 	}
 	objects, err := manifest.Read(ctx, in.Stream, streamName,
-		manifest.Options{Omit: omit, Unnamed: isAppConfig, Warn: in.warn, Foreign: in.foreign(),
+		manifest.Options{Omit: omit, Unnamed: in.unnamed(), Warn: in.warn, Foreign: in.foreign(),
 			KeepServerMetadata: in.AsKpt})
 	if ctx.Err() != nil {
 		return nil, err

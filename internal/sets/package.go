@@ -10,6 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -39,6 +40,9 @@ func openPackage(ctx context.Context, r Request) (Set, error) {
 
 // newPackageSet returns the set of a package that was read, with its rules.
 func newPackageSet(ctx context.Context, r Request, p *packages.Package) (Set, error) {
+	if err := manifest.NameGenerated(p.Objects); err != nil {
+		return nil, err
+	}
 	err := errors.Join(p.CheckAppAnnotations(), checkRecords(p.Objects))
 	if err != nil {
 		return nil, err

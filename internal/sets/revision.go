@@ -189,6 +189,11 @@ func AtRevision(
 	if restored.settings, err = readSettings(revision.Settings); err != nil {
 		return nil, fmt.Errorf("read revision %d: %w", number, err)
 	}
+	for _, obj := range revision.Objects { // of versions of this program that left names to the server
+		if err := manifest.Name(obj.Unstructured); err != nil {
+			return nil, err
+		}
+	}
 	kept, err := restored.completeSecrets(ctx, c, s)
 	if err != nil {
 		return nil, err

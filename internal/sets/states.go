@@ -190,7 +190,7 @@ func (s *States) readPackage(ctx context.Context, path string) ([]manifest.Objec
 			if err != nil {
 				return nil, err
 			}
-			return p.Objects, nil
+			return p.Objects, manifest.NameGenerated(p.Objects)
 		}
 	}
 	return files.Read(ctx, s.Request.fileOptions(path))

@@ -63,7 +63,8 @@ func (a Artifact) Adorn(objects []manifest.Object) {
 	}
 }
 
-// Read returns the objects of all paths, in their order. The error joins the problems of all. Files
+// Read returns the objects of all paths, in their order. Those with a generateName have a name made
+// of their content. The error joins the problems of all. Files
 // of a folder have their path in it if it is the only path that is read, else their whole path.
 func Read(ctx context.Context, o Options) ([]manifest.Object, error) {
 	if len(o.Paths) == 0 {
@@ -82,15 +83,13 @@ func Read(ctx context.Context, o Options) ([]manifest.Object, error) {
 			o.Empty(path)
 		}
 	}
-	return objects, manifest.Limit(errors.Join(errs...))
+	return objects, manifest.Limit(errors.Join(append(errs, manifest.NameGenerated(objects))...))
 }
 
-// isUnnamed reports whether an object of an app needs no name: the server makes that of an object
-// with a generateName, and configuration is no object.
+// isUnnamed reports whether an object of an app needs no name: that of an object with a
+// generateName is made of its content, and configuration is no object.
 func isUnnamed(obj map[string]any) bool {
-	metadata, _ := obj["metadata"].(map[string]any)
-	name, _ := metadata["generateName"].(string)
-	return name != "" || obj["apiVersion"] == config.DocVersion
+	return manifest.IsGenerated(obj) || obj["apiVersion"] == config.DocVersion
 }
 
 // read returns the objects of one path.
