@@ -18,8 +18,8 @@ var looksLikeFlag = regexp.MustCompile(`^--?[A-Za-z]`)
 // that a group does not have, and a flag as the value of another one.
 func checkArgs(root *cobra.Command, args []string) error {
 	cmd, rest, err := root.Find(args)
-	if err != nil || !cmd.HasParent() || !isNative(cmd) {
-		return nil // the execution returns the error
+	if err != nil || !cmd.HasParent() || !isNative(cmd) || root.Name() == kptProgram {
+		return nil // the execution returns the error, if there is one
 	}
 	if err := checkValues(cmd, rest); err != nil {
 		return err

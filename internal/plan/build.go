@@ -169,7 +169,7 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 	}
 	want := policy.Owner.mark(obj)
 	if drafted {
-		step.Draft, step.Want = want, want
+		step.Draft, step.Want, step.ServerSide = want, want, policy.ServerSide
 		step.Op = Create
 		if step.Have != nil {
 			step.Op = Update

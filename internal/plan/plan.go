@@ -206,10 +206,9 @@ func (s *Step) BeingDeleted() bool {
 }
 
 // AppliesServerSide reports whether the step sends a server-side apply, or creates an object for
-// later ones.
-func (s *Step) AppliesServerSide() bool {
-	return s.ServerSide && (s.Op == Create || s.Op == Update && !s.FullReplace &&
-		len(s.Patch.Data) == 0)
+// later ones, if it does an operation: a run may find another one than the plan.
+func (s *Step) AppliesServerSide(op Op) bool {
+	return s.ServerSide && (op == Create || op == Update && !s.FullReplace && len(s.Patch.Data) == 0)
 }
 
 // AlreadyDeleting reports whether the object is to be deleted and its deletion is already under

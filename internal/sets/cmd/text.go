@@ -134,7 +134,7 @@ func (w wording) pastTense(step *plan.Step, op plan.Op) string {
 		return "found"
 	case op == plan.Delete || op == plan.AwaitDeleted:
 		return w.removed
-	case step.AppliesServerSide():
+	case step.AppliesServerSide(op):
 		return "serverside-applied"
 	case op == plan.Create:
 		return "created"
@@ -241,7 +241,7 @@ func (w wording) totals(b *view.RunState) []view.Total {
 func mergedByServer(b *view.RunState) map[plan.Op]int {
 	counts := map[plan.Op]int{}
 	for i, row := range b.Rows {
-		if row.Acted == event.Succeeded && b.Plan.Steps[i].AppliesServerSide() {
+		if row.Acted == event.Succeeded && b.Plan.Steps[i].AppliesServerSide(row.Op) {
 			counts[row.Op]++
 		}
 	}
