@@ -92,8 +92,7 @@ func LikePackages() PlanPolicy {
 	return PlanPolicy{
 		Unchanged: true, AwaitUnchanged: true, CountNext: true, KeepAdded: true, LeaveForeign: true,
 		GuardDeletes: true, AllRefs: true, Retain: true, NameFiles: true, MaskValues: true,
-		OnlyRules:        true,
-		RecordInterrupts: true, KeepLeaving: true, RecreateDeleted: true,
+		OnlyRules: true, RecordInterrupts: true, KeepLeaving: true, RecreateDeleted: true,
 	}
 }
 

@@ -97,8 +97,8 @@ func below(path fieldpath.Path, element fieldpath.PathElement) fieldpath.Path {
 	return append(path.Copy(), element)
 }
 
-// maxPairs limits how many pairs of items of a list are compared to find those whose keys somebody
-// has changed. Lists that people write have fewer.
+// maxPairs limits how many pairs of items of two lists are compared to find those that belong
+// together in another place or under another key. Lists that people write have fewer.
 const maxPairs = 1_000_000
 
 // findObstacles does the same in the items of a list, and for the items themselves.

@@ -100,7 +100,9 @@ func (c *lackingValues) value(path string, sent, stored any) {
 // items compares the items of two lists. Items of which only one list has names, or that were
 // replaced by others, do not count.
 func (c *lackingValues) items(path string, sent, stored []any) {
-	at := matchItems(sent, stored)
+	named := areNamed(sent) && areNamed(stored)
+	at := matchItems(sent, stored, named)
+	few := len(sent)*len(stored) <= maxPairs
 	unmatched := len(stored)
 	for _, j := range at {
 		if j >= 0 {
@@ -113,7 +115,7 @@ func (c *lackingValues) items(path string, sent, stored []any) {
 			c.value(ItemOf(path, i), item, stored[at[i]])
 		case c.strict:
 			c.paths = append(c.paths, ItemOf(path, i))
-		case unmatched > 0 && !(areNamed(sent) && areNamed(stored)), isIn(stored, item):
+		case !named && (unmatched > 0 || few && isIn(stored, item)):
 		default:
 			c.paths = append(c.paths, ItemOf(path, i))
 		}
@@ -121,16 +123,26 @@ func (c *lackingValues) items(path string, sent, stored []any) {
 }
 
 // matchItems returns for each item of a list the index of the same item in another list, or -1:
-// that with the same name if all have names, else one that does not contradict it.
-func matchItems(sent, stored []any) []int {
-	named := areNamed(sent) && areNamed(stored)
+// that with the same name if all are named, else one that does not contradict it. Of very long
+// lists without names only items in the same place are compared.
+func matchItems(sent, stored []any, named bool) []int {
 	at, taken := make([]int, len(sent)), make([]bool, len(stored))
+	if named {
+		names := map[any]int{}
+		for j, item := range stored {
+			names[fieldOf(item, "name")] = j
+		}
+		for i, item := range sent {
+			j, ok := names[fieldOf(item, "name")]
+			if at[i] = j; !ok {
+				at[i] = -1
+			}
+		}
+		return at
+	}
 	fits := func(i, j int) bool {
 		if taken[j] {
 			return false
-		}
-		if named {
-			return fieldOf(sent[i], "name") == fieldOf(stored[j], "name")
 		}
 		common, same := agree(sent[i], stored[j])
 		return same && (common || i == j && len(sent) == len(stored))
@@ -141,7 +153,7 @@ func matchItems(sent, stored []any) []int {
 		}
 	}
 	for i := range sent {
-		for j := 0; j < len(stored) && at[i] < 0; j++ {
+		for j := 0; j < len(stored) && at[i] < 0 && len(sent)*len(stored) <= maxPairs; j++ {
 			if fits(i, j) {
 				at[i], taken[j] = j, true
 			}

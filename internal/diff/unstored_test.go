@@ -1,10 +1,12 @@
 package diff_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/diff"
 )
@@ -102,6 +104,48 @@ func TestUnstored(t *testing.T) {
 			got := strings.Join(diff.Unstored(parsed(t, tc.manifest), parsed(t, tc.stored)), " ")
 			if d := cmp.Diff(tc.want, got); d != "" {
 				t.Error(d)
+			}
+		})
+	}
+}
+
+// Of lists with many items without names, only items in the same place are compared, so that their
+// comparison takes no longer for each item. Items with names are found wherever they are.
+func TestUnstoredOfLongLists(t *testing.T) {
+	const n = 2000
+	number := func(i int) any { return map[string]any{"number": int64(i)} }
+	name := func(i int) any { return map[string]any{"name": fmt.Sprint("item-", i)} }
+	for title, tc := range map[string]struct {
+		item   func(int) any
+		stored func(int) int // the item that is stored in a place
+		length int
+		want   string
+	}{
+		"same":                  {number, func(i int) int { return i }, n, ""},
+		"end is lost":           {number, func(i int) int { return i }, n - 1, "spec.items[1999]"},
+		"replaced":              {number, func(i int) int { return n + i }, n, ""},
+		"other order":           {number, func(i int) int { return n - 1 - i }, n, ""},
+		"names in other order":  {name, func(i int) int { return n - 1 - i }, n, ""},
+		"lost, in other order":  {name, func(i int) int { return n - 1 - i }, n - 1, "spec.items[0]"},
+		"a few in other order":  {number, func(i int) int { return i ^ 1 }, n, ""},
+		"a name is another one": {name, func(i int) int { return n - i }, n, "spec.items[0]"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			var sent, stored []any
+			for i := range n {
+				sent = append(sent, tc.item(i))
+			}
+			for i := range tc.length {
+				stored = append(stored, tc.item(tc.stored(i)))
+			}
+			boat := func(items []any) *unstructured.Unstructured {
+				return &unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": "example.com/v1", "kind": "Boat", "spec": map[string]any{"items": items},
+				}}
+			}
+			got := strings.Join(diff.Unstored(boat(sent), boat(stored)), " ")
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}

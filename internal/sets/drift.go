@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -321,23 +320,6 @@ func (b *Baseline) compare(
 	}
 	result.Source = d.Source
 	return result, nil
-}
-
-// mayBeUnstored reports whether fields of an object are missing that the server may not store, as
-// the newest revision says. That is read only then, once, if the baseline is not a revision itself.
-func (b *Baseline) mayBeUnstored(ctx context.Context, o *drift.Object) bool {
-	if b.Revision != nil || o == nil || !slices.ContainsFunc(o.Fields, func(f drift.Field) bool {
-		return f.Kind == drift.Removed && f.Counts()
-	}) {
-		return false
-	}
-	if b.unstored == nil {
-		b.unstored = map[object.Ref][]string{}
-		if _, store, err := OpenRevisions(ctx, b.cluster, b.request); err == nil {
-			maps.Copy(b.unstored, newestUnstored(ctx, store))
-		}
-	}
-	return len(b.unstored) > 0
 }
 
 // uncomparedError reports an object that cannot be compared, because a value is missing that it

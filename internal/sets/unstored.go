@@ -2,10 +2,12 @@ package sets
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/apps/versions"
+	"github.com/muster-deploy/muster/internal/drift"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
@@ -103,4 +105,21 @@ func unstoredOf(r *history.Revision) map[object.Ref][]string {
 		}
 	}
 	return found
+}
+
+// mayBeUnstored reports whether fields of an object are missing that the server may not store, as
+// the newest revision says. That is read only then, once, if the baseline is not a revision itself.
+func (b *Baseline) mayBeUnstored(ctx context.Context, o *drift.Object) bool {
+	if b.Revision != nil || o == nil || !slices.ContainsFunc(o.Fields, func(f drift.Field) bool {
+		return f.Kind == drift.Removed && f.Counts()
+	}) {
+		return false
+	}
+	if b.unstored == nil {
+		b.unstored = map[object.Ref][]string{}
+		if _, store, err := OpenRevisions(ctx, b.cluster, b.request); err == nil {
+			maps.Copy(b.unstored, newestUnstored(ctx, store))
+		}
+	}
+	return len(b.unstored) > 0
 }

@@ -64,8 +64,8 @@ func (a Artifact) Adorn(objects []manifest.Object) {
 }
 
 // Read returns the objects of all paths, in their order. Those with a generateName have a name made
-// of their content. The error joins the problems of all. Files
-// of a folder have their path in it if it is the only path that is read, else their whole path.
+// of their content. The error joins the problems of all. Files of a folder have their path in it if
+// it is the only path that is read, else their whole path.
 func Read(ctx context.Context, o Options) ([]manifest.Object, error) {
 	if len(o.Paths) == 0 {
 		return nil, errors.New("no manifests are given: name files or folders with -f")
