@@ -97,6 +97,9 @@ type Event struct {
 	// NotRecreated is true in an Acted event of a step that deleted its object to recreate it, and has
 	// not created it again; and in the first Retried event with a reason why it has not yet.
 	NotRecreated bool `json:"notRecreated,omitempty"`
+	// Awaits is, in the first Retried event of a step for which a webhook of the same set cannot be
+	// called yet, the object whose pods serve the webhook.
+	Awaits *object.Ref `json:"awaits,omitempty"`
 }
 
 // Sink receives events. It is called from one goroutine at a time and must not block for long.

@@ -1,0 +1,99 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/limit"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// guarded calls a webhook for ConfigMaps, which the Deployment "hook" serves when it is available.
+type guarded struct{ *enginetest.Cluster }
+
+func (g guarded) Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error) {
+	hook := g.Object(ref("Deployment/hook"))
+	if w.Object.GetKind() == "ConfigMap" {
+		replicas := int64(0)
+		if hook != nil {
+			replicas, _, _ = unstructured.NestedInt64(hook.Object, "status", "availableReplicas")
+		}
+		if replicas == 0 {
+			return nil, apierrors.NewInternalError(errors.New(`failed calling webhook "check": failed ` +
+				`to call webhook: Post "https://hook.n.svc:443/?timeout=2s": no endpoints available`))
+		}
+	}
+	return g.Cluster.Write(ctx, w)
+}
+
+// A write that needs a webhook of the set is tried for as long as the workload behind the webhook is
+// waited for, and says so once. A workload that fails, times out or is of no use does not extend it.
+func TestWebhookThatStartsSlowly(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		ready  time.Duration // of the workload
+		labels map[string]any
+		limit  time.Duration // of waits
+		took   time.Duration
+		failed int
+	}{
+		{"slow start", 5 * time.Minute, map[string]any{"app": "hook"}, 0, 5 * time.Minute, 0},
+		{"out of time", 5 * time.Minute, map[string]any{"app": "hook"}, time.Minute, time.Minute, 2},
+		{"pods of another Service", 5 * time.Minute, map[string]any{"app": "x"}, 0, 5 * time.Minute, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{Script: map[object.Ref][]enginetest.Change{
+					ref("Deployment/hook"): {{After: tc.ready, Status: available}},
+				}})
+				service, hook := thing("Service/hook"), thing("Deployment/hook")
+				service.Object["spec"] = map[string]any{"selector": map[string]any{"app": "hook"}}
+				hook.Object["spec"] = map[string]any{"template": map[string]any{
+					"metadata": map[string]any{"labels": tc.labels},
+				}}
+				e := &engine.Engine{Cluster: guarded{w.Cluster}, Records: w.store}
+				p, err := e.Plan(t.Context(), engine.Request{
+					Desired: want(thing("ConfigMap/a"), service, hook), Policy: policy(),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				options, said, began := engine.Options{}, 0, time.Now()
+				if tc.limit > 0 {
+					options.Limits.Apply = limit.After(tc.limit)
+				}
+				summary, err := e.Apply(t.Context(), p, options, func(e event.Event) {
+					if e.Kind == event.Retried && e.Awaits != nil &&
+						*e.Awaits == ref("Deployment/hook") {
+						said++
+					}
+					if e.Kind == event.Acted && e.Err != nil &&
+						!strings.Contains(e.Err.Error(), "failed calling webhook") {
+						t.Errorf("%s failed: %v", e.Ref, e.Err)
+					}
+				})
+				if err != nil || summary.Failures() != tc.failed {
+					t.Errorf("%d failures, %v; want %d", summary.Failures(), err, tc.failed)
+				}
+				serves := tc.labels["app"] == "hook"
+				if took := time.Since(began); took < tc.took || took > tc.took+engine.WebhookTimeout {
+					t.Errorf("took %s, want about %s", took, tc.took)
+				}
+				if serves != (said == 1) || !serves && said > 0 {
+					t.Errorf("said %d times what it waits for", said)
+				}
+			})
+		})
+	}
+}
