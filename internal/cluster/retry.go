@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -276,6 +277,23 @@ var webhookErrors = append([]answer{
 func WebhookUnavailable(err error) bool {
 	ambiguous := (*ambiguousError)(nil)
 	return among(webhookErrors, err) && !(errors.As(err, &ambiguous) && ambiguous.lookup != "")
+}
+
+// webhookService matches the address of a Service in the error of a webhook that could not be
+// called.
+var webhookService = regexp.MustCompile(`"https://([a-z0-9.-]+)\.([a-z0-9-]+)\.svc[:/]`)
+
+// UnavailableService returns the Service of the webhook that the server could not call, if an error
+// says that.
+func UnavailableService(err error) (namespace, name string, ok bool) {
+	if !WebhookUnavailable(err) {
+		return "", "", false
+	}
+	found := webhookService.FindStringSubmatch(err.Error())
+	if found == nil {
+		return "", "", false
+	}
+	return found[2], found[1], true
 }
 
 // storageErrors match errors of etcd that end when it has a leader. What was sent may be stored.

@@ -123,7 +123,8 @@ type Retry struct {
 	Every time.Duration // 0 means DefaultRetryEvery
 	// For also limits the wait for an object that others create. If it is not set, it is
 	// WebhookTimeout or, in a dry run, TrialTimeout from the first write that failed in this way: what
-	// the set would deploy cannot help, and the other writes have met the same webhook.
+	// the set would deploy cannot help, and the other writes have met the same webhook. While the run
+	// waits for a workload of the set that serves the webhook, the time does not begin.
 	For limit.Time
 }
 

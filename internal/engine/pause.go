@@ -9,6 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/limit"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -64,13 +65,13 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	}
 	now := time.Now()
 	t.err = cluster.Redact(done.err, step.HoldsSecret())
-	at, announced := r.nextRetry(i, why, now)
+	at, announced, awaited := r.nextRetry(i, why, now)
 	switch {
 	case why == passing && (r.interrupted || r.ended):
 		return false // it failed, and is not tried again
 	case why == passing && !at.After(now):
 		done.err = &TimedOutError{
-			After: r.options.Retry.For.Duration(),
+			After: max(r.options.Retry.For.Duration(), now.Sub(t.tried).Truncate(time.Second)),
 			Last:  cluster.Redact(done.err, step.HoldsSecret()),
 		}
 		return false
@@ -91,7 +92,15 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	case announced && t.deleted:
 		r.emitUncreated(i, step.Op)
 	case announced:
-		r.emit(event.Event{Kind: event.Retried, Step: i, Op: step.Op, Err: t.err})
+		e := event.Event{Kind: event.Retried, Step: i, Op: step.Op, Err: t.err}
+		if !t.awaits && awaited != nil {
+			t.awaits, e.Awaits = true, awaited
+			e.Causes = []ready.Cause{{
+				Object: *awaited, Count: 1,
+				Message: "it serves a webhook that the server cannot call yet: " + t.err.Error(),
+			}}
+		}
+		r.emit(e)
 	}
 	if !at.IsZero() {
 		heap.Push(&r.alarms, alarm{at, i, pauseOver})
@@ -116,17 +125,19 @@ func (r *run) mayBeOutdated(step *plan.Step, err error) bool {
 		(definition.Op == plan.Create || definition.Op == plan.Update)
 }
 
-// nextRetry returns the latest time at which a paused step continues, zero if there is none, and
-// whether an event announces the retry.
-func (r *run) nextRetry(i int, why pause, now time.Time) (at time.Time, announced bool) {
+// nextRetry returns the latest time at which a paused step continues, zero if there is none,
+// whether an event announces the retry, and the workload of the set that it waits for, if known.
+func (r *run) nextRetry(i int, why pause, now time.Time) (
+	at time.Time, announced bool, awaited *object.Ref,
+) {
 	t := &r.tracks[i]
 	switch why {
 	case lingering:
-		return r.lingerLimit(i).From(now), false
+		return r.lingerLimit(i).From(now), false, nil
 	case absent:
-		return r.absentLimit(i).From(t.tried), true
+		return r.absentLimit(i).From(t.tried), true, nil
 	default:
-		began := t.tried
+		began, awaited := r.patience(i, now)
 		if r.options.DryRun != DryRunNone {
 			if r.refusing.IsZero() {
 				r.refusing = t.tried
@@ -141,7 +152,7 @@ func (r *run) nextRetry(i int, why pause, now time.Time) (at time.Time, announce
 		if end := r.options.Retry.For.From(began); !end.IsZero() && end.Before(at) {
 			at = end // last attempt
 		}
-		return at, true
+		return at, true, awaited
 	}
 }
 

@@ -63,6 +63,7 @@ type track struct {
 	tried   time.Time  // time of the first attempt to write
 	pause   pause      // reason why a started step is not being written; empty if it is
 	next    *plan.Step // step to write next in place of the step itself; may be nil
+	awaits  bool       // the workload that serves its webhook was emitted
 	queried bool       // its child objects are watched
 
 	base observation // the object after our write, or when its deletion was requested

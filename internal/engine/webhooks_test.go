@@ -37,8 +37,8 @@ func (g guarded) Write(ctx context.Context, w cluster.Write) (*unstructured.Unst
 	return g.Cluster.Write(ctx, w)
 }
 
-// A write that needs a webhook of the set is tried for as long as the workload behind the webhook is
-// waited for, and says so once. A workload that fails, times out or is of no use does not extend it.
+// A write that needs a webhook of the set is tried for as long as the workload behind the webhook
+// is waited for, and says so once. A workload that times out, or is another, does not extend it.
 func TestWebhookThatStartsSlowly(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

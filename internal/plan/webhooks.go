@@ -39,7 +39,7 @@ func AwaitWebhooks(steps []Step) {
 			continue
 		}
 		for _, hook := range webhooksOf(steps[i].Want) {
-			workloads := servingWorkloads(steps, hook.service)
+			workloads := ServingWorkloads(steps, hook.service)
 			if looks -= 2 * len(steps); looks < 0 {
 				return
 			}
@@ -128,8 +128,8 @@ func has(list any, text string) bool {
 		slices.Contains(items, any("*/*"))
 }
 
-// servingWorkloads returns the steps of the workloads whose pods a Service of the set selects.
-func servingWorkloads(steps []Step, service object.Ref) (workloads []int) {
+// ServingWorkloads returns the steps of the workloads whose pods a Service of the set selects.
+func ServingWorkloads(steps []Step, service object.Ref) (workloads []int) {
 	at := slices.IndexFunc(steps, func(s Step) bool {
 		return s.Ref == service && s.Op.Applies() && s.Want != nil
 	})

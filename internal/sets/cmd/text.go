@@ -89,6 +89,10 @@ func (w wording) eventLines(b *view.RunState, e event.Event) []string {
 		if e.Status.State == ready.Terminating || e.NotRecreated { // else it is sent again soon
 			return []string{e.Ref.Short() + " create pending: " + indented(e.Err)}
 		}
+		if e.Awaits != nil {
+			return []string{e.Ref.Short() + " is tried again until " + e.Awaits.Short() +
+				" is ready, which serves a webhook for it: " + indented(e.Err)}
+		}
 	case event.Waiting:
 		return []string{e.Ref.Short() + " reconcile pending" + deletionWarning(e)}
 	case event.Explained:
