@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -59,6 +60,9 @@ type RunOptions struct {
 	PlanPolicy
 	PruneAfterFailure bool // with GuardDeletes: objects are deleted after a failure, too
 	Waves             bool // a change waits for all that depend on fewer in a row
+
+	// Propagation is that of deletions; empty is Background.
+	Propagation metav1.DeletionPropagation
 
 	// Policy says which annotations of packages count besides those of apps, by its functions and
 	// annotations alone: nil for none, as under kapp's grammar.

@@ -70,7 +70,8 @@ func (r *Run) buildPlan() error {
 	if r.plan, err = plan.Sort(steps); err != nil {
 		return err
 	}
-	r.plan.Manager, r.plan.Propagation = Manager, metav1.DeletePropagationBackground
+	r.plan.Manager = Manager
+	r.plan.Propagation = cmp.Or(r.options.Propagation, metav1.DeletePropagationBackground)
 	r.plan.Conflicts = r.options.Conflicts
 	r.plan.Destroys, r.plan.Bookkeeping = r.deletes, resource.Bookkeeping[:]
 	r.plan.RecreateDeleted, r.plan.Held = r.options.RecreateDeleted, r.options.Held

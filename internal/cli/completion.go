@@ -17,8 +17,8 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 )
 
-// completionTimeout limits how long the server is asked for completions.
-const completionTimeout = 2 * time.Second
+// askTimeout limits how long the server is asked what a command does without.
+const askTimeout = 2 * time.Second
 
 // addCompletion adds completion to the flags for the cluster: of contexts, clusters and users from
 // the kubeconfig, and of namespaces from the server.
@@ -78,17 +78,32 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 func (k *Kube) Ask(
 	cmd *cobra.Command, read func(context.Context, *cluster.Client) []string,
 ) []string {
-	client, err := k.Connect(cluster.Options{})
-	if err != nil {
-		return nil
-	}
 	ctx := cmd.Context()
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	return Ask(ctx, k, read)
+}
+
+// Ask returns what a function reads from the cluster, within a short time. Without a cluster, or an
+// answer in time, it returns the zero value: it is for what a command does without. A plugin that
+// asks for credentials does not end with the context, so that the function may outlive Ask.
+func Ask[T any](
+	ctx context.Context, k *Kube, read func(context.Context, *cluster.Client) T,
+) (answer T) {
+	client, err := k.Connect(cluster.Options{})
+	if err != nil {
+		return answer
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	return read(ctx, client)
+	answers := make(chan T, 1)
+	go func() { answers <- read(ctx, client) }()
+	select {
+	case answer = <-answers:
+	case <-ctx.Done():
+	}
+	return answer
 }
 
 // CompleteFlag completes the value of a flag with the names that a function returns.

@@ -41,6 +41,7 @@ type source struct {
 	budget        *yamlsize.Budget // of what is read once; nil: a new one each time
 	kustomization string           // file name; empty if all manifests of the folder are the package
 	excluded      string           // a file at the top that is not read; empty: none
+	inventoryFile string           // that may not exist yet; empty: inventoryName
 	problems      error            // what is wrong with the files that say how
 	warn          func(string)
 	foreign       manifest.Foreign
@@ -75,6 +76,9 @@ func (s *source) manifests(ctx context.Context) ([]manifest.Object, error) {
 		return s.load(ctx)
 	}
 	objects, badTop := s.topInventories(ctx)
+	if err := s.checkListed(ctx, objects); err != nil {
+		return objects, errors.Join(badTop, err)
+	}
 	built, err := kustomize.Build(ctx, s.dir, s.root, s.options(skipLocal))
 	for _, obj := range built {
 		if !isInventoryObject(obj.Object) {

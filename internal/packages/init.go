@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -54,6 +55,7 @@ func PrepareInit(ctx context.Context, dir string, o InitOptions) (*Initializatio
 		return nil, err
 	}
 	source.foreign = manifest.KeepForeign // apply refuses them, or warns of them
+	source.inventoryFile = o.File
 	i := &Initialization{options: o, dir: dir, contents: source.contents(ctx)}
 	if i.contents.problems != nil && o.Force && source.onlyInventory(o.File) {
 		source.excluded = o.File
@@ -70,6 +72,25 @@ func (i *Initialization) CommonNamespace() string { return commonNamespace(i.con
 
 // Write writes the inventory. With Force it replaces that of a ResourceGroup file or of a Kptfile.
 func (i *Initialization) Write(namespace string) error {
+	if err := i.Check(); err != nil {
+		return err
+	}
+	d, f := i.contents.descriptions, i.options
+	inv, err := f.inventory(namespace)
+	if err != nil {
+		return err
+	}
+	replaces := i.replacesBroken || len(d.groups) > 0
+	err = writeInventoryFile(inv, filepath.Join(i.dir, f.File), replaces)
+	if err != nil || len(d.kptfiles) == 0 {
+		return err
+	}
+	return stripKptfile(i.dir)
+}
+
+// Check returns an error if the package has an inventory that may not be replaced. Without Force a
+// package keeps the inventory that it has: objects deployed under it would be lost.
+func (i *Initialization) Check() error {
 	d, f := i.contents.descriptions, i.options
 	if len(d.maps) > 0 {
 		return fmt.Errorf(
@@ -85,22 +106,11 @@ func (i *Initialization) Write(namespace string) error {
 				"objects unknown"),
 		}
 	}
-	inv, err := f.inventory(namespace)
-	if err != nil {
-		return err
-	}
-	if err := writeInventory(i.dir, d, inv, f, i.replacesBroken); err != nil || len(d.kptfiles) == 0 {
-		return err
-	}
-	return stripKptfile(i.dir)
+	return checkGroups(i.dir, d, f)
 }
 
-// writeInventory writes the ResourceGroup file. Without Force a package keeps the inventory that it
-// has: objects deployed under it would be lost. replaces allows to overwrite a file that describes
-// none.
-func writeInventory(
-	dir string, d descriptions, inv *inventory.Inventory, f InitOptions, replaces bool,
-) error {
+// checkGroups returns an error for a ResourceGroup of a folder that a new one does not replace.
+func checkGroups(dir string, d descriptions, f InitOptions) error {
 	for _, obj := range d.groups {
 		if !f.Force {
 			return &InitializedError{
@@ -128,7 +138,30 @@ func writeInventory(
 			)
 		}
 	}
-	return writeInventoryFile(inv, filepath.Join(dir, f.File), replaces || len(d.groups) > 0)
+	return nil
+}
+
+// NameTakenError reports that the record in the cluster with the name of a new inventory is that of
+// another one.
+type NameTakenError struct{ Ref object.Ref }
+
+func (e *NameTakenError) Error() string {
+	return fmt.Sprintf("the cluster has the record %s of another package, so that apply refuses this "+
+		"one there", e.Ref)
+}
+
+// NameCheck returns a function that returns a NameTakenError if the cluster has a record with the
+// name of the inventory and another ID.
+func (i *Initialization) NameCheck(
+	namespace string,
+) func(context.Context, *cluster.Client) error {
+	return func(ctx context.Context, c *cluster.Client) error {
+		inv, err := i.options.inventory(namespace)
+		if err == nil && inv.IsNameTaken(ctx, c) {
+			err = &NameTakenError{inv.Ref}
+		}
+		return err
+	}
 }
 
 // kindLine matches a line with the kind of an object.

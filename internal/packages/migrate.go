@@ -217,7 +217,11 @@ func (m *Migration) target(
 	if m.options.DryRun {
 		return target, nil
 	}
-	return target, writeInventory(m.dir, m.described, target, f, false)
+	if err := checkGroups(m.dir, m.described, f); err != nil {
+		return target, err
+	}
+	file := filepath.Join(m.dir, f.File)
+	return target, writeInventoryFile(target, file, len(m.described.groups) > 0)
 }
 
 // move adds the members of one record to another and deletes the first if nobody has changed it.

@@ -62,11 +62,11 @@ type NoRevisionError struct {
 }
 
 func (e *NoRevisionError) Error() string {
-	what := "has no good revision"
+	what := "has no revision of a run that has succeeded"
 	if e.Empty {
 		what = "has no revision: it was deployed by another program, or without a history"
 	}
-	return fmt.Sprintf("%s %s; apply it once with this program, or compare it with its "+
+	return fmt.Sprintf("%s %s; apply it, or compare it with its "+
 		"files (--against .)", e.Title, what)
 }
 

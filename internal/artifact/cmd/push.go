@@ -101,6 +101,9 @@ func (f *pushFlags) run(ctx context.Context, env *cli.Env, dir, text string) err
 	if err != nil {
 		return err
 	}
+	if err := checkBases(ctx, t, dir, r, f.tags); err != nil {
+		return err
+	}
 	annotations, err := f.describe(ctx, env, dir)
 	if err != nil {
 		return err
@@ -148,6 +151,29 @@ func (f *pushFlags) target(text string) (artifact.Reference, error) {
 		}
 	}
 	return r, nil
+}
+
+// checkBases returns an error for a kustomization that names what the artifact would not have.
+func checkBases(
+	ctx context.Context, t artifact.Tree, dir string, r artifact.Reference, tags []string,
+) error {
+	var names []string
+	for _, name := range t.Paths() {
+		if packages.IsKustomization(name) {
+			names = append(names, name)
+		}
+	}
+	err := packages.CheckOutside(ctx, dir, names)
+	outside := (*packages.OutsideError)(nil)
+	if !errors.As(err, &outside) {
+		return err
+	}
+	if len(tags) > 0 {
+		r.Tag = tags[0]
+	}
+	r.Folder = outside.Inside
+	return fmt.Errorf("%w\nnothing was pushed; push %q, which holds all of it, and deploy %s",
+		err, outside.Holder, r)
 }
 
 // read returns the files of a folder that others may have.

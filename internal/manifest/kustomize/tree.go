@@ -37,6 +37,7 @@ type tree struct {
 	recipes   map[visit]*recipe
 	walked    int // the bytes of the files that were read for the estimate
 	walks     int // the number of times that one was
+	outside   []Reference
 	*census
 	problems
 }
@@ -347,6 +348,7 @@ func (f *file) find(field, entry string) (string, fs.FileInfo) {
 	switch {
 	case errors.As(err, &outside):
 		f.add(f.path, "%s names %q, which lies outside of %s", field, entry, outside.root)
+		f.addOutside(field, entry, path)
 		return path, nil
 	case err != nil:
 		f.add(f.path, "%s names %q, which does not exist", field, entry)
@@ -357,6 +359,15 @@ func (f *file) find(field, entry string) (string, fs.FileInfo) {
 		return path, nil
 	}
 	return path, info
+}
+
+// addOutside keeps an entry that leads out of the root.
+func (f *file) addOutside(field, entry, path string) {
+	name := f.path
+	if rel, err := filepath.Rel(f.dir, name); err == nil {
+		name = filepath.ToSlash(rel)
+	}
+	f.outside = append(f.outside, Reference{name, field, entry, path})
 }
 
 // readSources checks the files of a generator.

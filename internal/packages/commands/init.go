@@ -39,9 +39,19 @@ type InitForm struct {
 // nameHelp returns the help of the flag for the name of an inventory.
 func (f InitForm) nameHelp() string {
 	if f.FolderName {
-		return "Name of the ResourceGroup (default: that of the folder)"
+		return "Name of the ResourceGroup (default: that of the folder; of an " +
+			"overlay, with that of what it belongs to: APP-OVERLAY)"
 	}
 	return "Name of the ResourceGroup (default: inventory- and 8 random digits)"
+}
+
+// contact returns the sentence of the help that says when the command contacts the cluster.
+func (f InitForm) contact() string {
+	if f.FolderName {
+		return `If there is a cluster, it is asked whether another
+package has the name there.`
+	}
+	return "This does not contact the cluster."
 }
 
 // NewInit returns the command init.
@@ -51,9 +61,10 @@ func NewInit(env *cli.Env, kube *cli.Kube, form InitForm) *cobra.Command {
 		Use:   "init [FOLDER]",
 		Short: "Create the inventory of a package",
 		Long: `Write the ResourceGroup that identifies the inventory of the package in a folder
-(default: the working folder). This contacts the cluster only for --expect-cluster=current. The
-namespace of the inventory is that of --namespace, else the one of all objects of the package, else
-that of the kubeconfig's context.
+(default: the working folder). ` + form.contact() + `
+
+The namespace of the inventory is that of --namespace, else the one of all objects of the package,
+else that of the kubeconfig's context.
 
 Exit codes:
   0  the inventory was written
@@ -94,8 +105,9 @@ func (f initFlags) run(
 		}
 		f.cluster = uid
 	}
-	if f.name == "" && form.FolderName {
-		f.name = folderName(dir)
+	given := f.name != ""
+	if !given && form.FolderName {
+		f.name = folderName(ctx, dir)
 	}
 	i, err := packages.PrepareInit(ctx, dir, packages.InitOptions{
 		Name: f.name, ID: f.inventoryID, File: f.file, Force: f.force, Cluster: f.cluster, Now: env.Now,
@@ -107,6 +119,11 @@ func (f initFlags) run(
 	namespace, err := inventoryNamespace(kube, i)
 	if err != nil {
 		return err
+	}
+	if form.FolderName {
+		if err := checkName(ctx, env, kube, i, namespace, given); err != nil {
+			return err
+		}
 	}
 	if !f.quiet {
 		fmt.Fprintf(env.Err, "initializing %q %s (namespace: %s)...", f.file, form.Object, namespace)
@@ -120,6 +137,29 @@ func (f initFlags) run(
 		fmt.Fprintln(env.Err, word)
 	}
 	return err
+}
+
+// checkName returns an error if the cluster, as far as there is one, has the record of another
+// package with the name of a new inventory. The cluster may be another one than the package is for:
+// a name that was given is used, with a warning.
+func checkName(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, i *packages.Initialization,
+	namespace string, given bool,
+) error {
+	if i.Check() != nil {
+		return nil // Write returns it
+	}
+	err := cli.Ask(ctx, kube, i.NameCheck(namespace))
+	taken := (*packages.NameTakenError)(nil)
+	switch {
+	case !errors.As(err, &taken):
+		return nil // so does Write
+	case given:
+		env.Notice("Warning: " + err.Error())
+		return nil
+	default:
+		return fmt.Errorf("%w; choose another name with --name", err)
+	}
 }
 
 // inventoryNamespace returns the namespace of the inventory of a package: that of the flag, else
@@ -143,8 +183,8 @@ type NewInventory struct {
 func PrepareInventory(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir, root string,
 ) (*NewInventory, error) {
-	name := folderName(dir)
-	i, err := packages.PrepareInit(ctx, dir, InventoryOptions(env, dir, root))
+	name := folderName(ctx, dir)
+	i, err := packages.PrepareInit(ctx, dir, InventoryOptions(ctx, env, dir, root))
 	if err != nil {
 		return nil, err
 	}
@@ -153,27 +193,31 @@ func PrepareInventory(
 }
 
 // InventoryOptions returns the options of a new inventory with the name of a folder.
-func InventoryOptions(env *cli.Env, dir, root string) packages.InitOptions {
+func InventoryOptions(
+	ctx context.Context, env *cli.Env, dir, root string,
+) packages.InitOptions {
 	return packages.InitOptions{
-		Name: folderName(dir), File: inventoryFile, Root: packages.Root{Dir: root}, Now: env.Now,
+		Name: folderName(ctx, dir), File: inventoryFile, Root: packages.Root{Dir: root}, Now: env.Now,
 	}
+}
+
+// CheckName returns an error if the cluster has the record of another package with the name.
+func (n *NewInventory) CheckName(ctx context.Context, env *cli.Env, kube *cli.Kube) error {
+	return checkName(ctx, env, kube, n.initialization, n.Namespace, false)
 }
 
 // Write writes the file of the inventory.
 func (n *NewInventory) Write() error { return n.initialization.Write(n.Namespace) }
 
-// folderName returns the name of a folder as the name of an object; empty if nothing is left of it.
-func folderName(dir string) string {
-	path, err := filepath.Abs(dir)
-	if err != nil {
-		return ""
-	}
+// folderName returns the default name of the set in a folder as the name of an object; empty if
+// nothing is left of it.
+func folderName(ctx context.Context, dir string) string {
 	name := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
 			return c
 		}
 		return '-'
-	}, strings.ToLower(filepath.Base(path)))
+	}, strings.ToLower(packages.SetName(ctx, dir)))
 	return strings.Trim(name[:min(len(name), 63)], "-")
 }
 

@@ -11,7 +11,7 @@ func TestFolderName(t *testing.T) {
 		"/": "", "shop/": "shop", "x/..": "commands",
 		strings.Repeat("a", 62) + "-b": strings.Repeat("a", 62),
 	} {
-		if got := folderName(folder); got != want {
+		if got := folderName(t.Context(), folder); got != want {
 			t.Errorf("%q: %q, want %q", folder, got, want)
 		}
 	}

@@ -38,6 +38,13 @@ func findByName(
 	return stored, nil
 }
 
+// IsNameTaken reports whether the cluster is known to have a record with the name of an inventory
+// and another ID.
+func (inv *Inventory) IsNameTaken(ctx context.Context, c Cluster) bool {
+	_, err := findByName(ctx, c, inv, ResourceGroupKind.Version)
+	return errors.As(err, new(*MismatchError))
+}
+
 // checkMembers returns an error for members whose namespace does not fit their kind, as after a
 // manual edit. A kind with a definition may have had the other scope before its definition was
 // deleted and created again; such members do not exist any more, and are no error.

@@ -218,7 +218,7 @@ func (f *adoptFlags) open(
 		From: adopt.Canonical(adopt.Request{
 			Tool: adopt.Tool(f.from.Value), Name: name, Namespace: to.Namespace, DropLabels: f.dropLabels,
 		}),
-		To: to, Init: commands.InventoryOptions(env, folder, f.Root),
+		To: to, Init: commands.InventoryOptions(ctx, env, folder, f.Root),
 	}
 	if app != "" {
 		f.request.Init.Name = app

@@ -155,7 +155,7 @@ func (f *convertFlags) open(
 	if f.to.Value == toApp {
 		f.handover, err = sets.ToApp(ctx, client, request, args[1])
 	} else {
-		options := commands.InventoryOptions(env, args[0], f.Root)
+		options := commands.InventoryOptions(ctx, env, args[0], f.Root)
 		f.handover, err = sets.ToPackage(ctx, client, request, args[0], options)
 	}
 	if err != nil {

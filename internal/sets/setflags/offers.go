@@ -25,6 +25,9 @@ func (f *Flags) OfferInventory(
 	if err != nil {
 		return err
 	}
+	if err := i.CheckName(ctx, env, kube); err != nil {
+		return fmt.Errorf("%w of init", err)
+	}
 	fmt.Fprintf(env.Err, "%s has no inventory, which names the record of what is deployed.\n",
 		r.Files[0])
 	yes, err := env.Confirm(ctx, cli.Question{

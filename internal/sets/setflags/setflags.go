@@ -362,8 +362,7 @@ func (f *Flags) Connect(
 
 // packageFlags are flags that mean something for packages alone.
 var packageFlags = []string{
-	"field-manager", "prune-propagation-policy", "delete-propagation-policy",
-	"status-policy", "install-resource-group",
+	"field-manager", "status-policy", "install-resource-group",
 }
 
 // CheckFlags returns an error for a flag that means nothing for the kind of set: packageFlags, and
