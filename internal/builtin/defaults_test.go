@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // TestDefaultsText covers what is checked when the embedded rules are read.
@@ -27,6 +28,45 @@ func TestDefaultsText(t *testing.T) {
 	if len(embeddedDefaults().Kinds) < 20 {
 		t.Errorf("%d kinds have defaults", len(embeddedDefaults().Kinds))
 	}
+}
+
+// TestDefaultsOfPods checks that all kinds with a pod, or a template of one, have its defaults.
+func TestDefaultsOfPods(t *testing.T) {
+	for gvk, name := range table().kinds {
+		if gvk.Version != "v1" || strings.HasSuffix(gvk.Kind, "List") {
+			continue
+		}
+		for _, path := range podPaths(typeNamed(name), 0) {
+			obj := map[string]any{"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind}
+			if err := unstructured.SetNestedMap(obj, map[string]any{"hostname": "a"}, path...); err != nil {
+				t.Fatal(err)
+			}
+			stored, _ := Stored(obj)
+			policy, _, _ := unstructured.NestedString(stored, append(path, "dnsPolicy")...)
+			if policy != "ClusterFirst" {
+				t.Errorf("%s: %v has no defaults of pods", gvk, path)
+			}
+		}
+	}
+}
+
+// podPaths returns the paths of the pods in a type.
+func podPaths(of *goType, depth int) (paths [][]string) {
+	for of != nil && of.kind == "ptr" {
+		of = of.elem
+	}
+	if of == nil || of.kind != "struct" || depth > 6 {
+		return nil
+	}
+	if of.name == "core/v1.PodSpec" {
+		return [][]string{{}}
+	}
+	for _, f := range of.structFields() {
+		for _, path := range podPaths(f.goType, depth+1) {
+			paths = append(paths, append([]string{f.name}, path...))
+		}
+	}
+	return paths
 }
 
 // TestStored compares spellings of an object that a server stores alike.
