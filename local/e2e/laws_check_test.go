@@ -262,7 +262,7 @@ func (b *batch) checkLive(version int, when string) {
 		}
 		missing := b.generator.Schemas.Missing(m.want[version], obj, func(path laws.Path) bool {
 			return slices.ContainsFunc(m.ignored[version], path.Begins) ||
-				(m.others != nil || m.edit != nil) && path.Get(m.versions[version].Object) == nil
+				(m.others != nil || m.edit != nil) && path.Get(m.manifest(version).Object) == nil
 		})
 		if len(missing) > 0 {
 			b.fail(m, when, "the live object differs:\n%s", strings.Join(missing, "\n"))
@@ -281,6 +281,9 @@ func (b *batch) checkRemoved(m *member, live *unstructured.Unstructured, version
 	for _, path := range []laws.Path{m.edit.Path, m.edit.Removed} {
 		if len(path) == 0 {
 			continue
+		}
+		if path[0] == "stringData" {
+			path = slices.Concat(laws.Path{"data"}, path[1:])
 		}
 		want, is := path.Get(m.want[version].Object), path.Get(live.Object)
 		if want == nil && is != nil && path.Get(m.want[1-version].Object) != nil {

@@ -56,23 +56,24 @@ func (b *batch) editsOf(
 	case b.smaller, i%2 == 0:
 		return nil
 	}
-	kinds := []string{"add", "change", "remove", "switch"}
+	kinds := laws.Changes
 	kind := kinds[b.generator.Random.IntN(len(kinds))]
-	edits := b.generator.Edits(live, m.Kind, 20, kind)
-	if kind == "switch" {
-		edits = b.unions(live, edits, try)
-	}
-	edits = append(edits, b.generator.Edits(live, m.Kind, 6, kinds...)...)
+	edits := slices.Concat(b.generator.Focused(live, m.Kind, 20),
+		b.generator.Edits(live, m.Kind, 20, kind))
+	edits = append(b.unions(live, edits, try), b.generator.Edits(live, m.Kind, 6, kinds...)...)
 	return slices.DeleteFunc(edits, func(e laws.Edit) bool { return isMark(e.Path.String()) })
 }
 
-// unions returns the edits of which the server accepts no half: the new member cannot be beside the
-// other one.
+// unions returns the edits without switches of which the server accepts a half: the new member can
+// be beside the other one, so that they are not those of a union.
 func (b *batch) unions(
 	live *unstructured.Unstructured, edits []laws.Edit,
 	try func(*unstructured.Unstructured) (*unstructured.Unstructured, error),
 ) []laws.Edit {
 	return slices.DeleteFunc(edits, func(e laws.Edit) bool {
+		if e.Kind != "switch" {
+			return false
+		}
 		e.Removed = nil
 		_, err := try(e.Apply(live))
 		return err == nil

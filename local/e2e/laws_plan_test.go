@@ -82,7 +82,7 @@ func (b *batch) checkLingering(
 	}
 	want, other := m.want[version], 1-version
 	extra := b.generator.Schemas.Missing(live, want, func(path laws.Path) bool {
-		isDefault := path.Get(m.want[other].Object) != nil && path.Get(m.versions[other].Object) == nil
+		isDefault := path.Get(m.want[other].Object) != nil && path.Get(m.manifest(other).Object) == nil
 		return isDefault && m.edit != nil || isOfOthers(path) || isEmptyValue(path.Get(live.Object)) ||
 			slices.ContainsFunc(m.ignored[version], path.Begins)
 	})

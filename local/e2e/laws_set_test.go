@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -34,6 +35,25 @@ type member struct {
 
 // key returns the kind and the name of an object.
 func (m *member) key() string { return key(m.versions[0]) }
+
+// manifest returns a version as the server reads it: the values of stringData are in data.
+func (m *member) manifest(version int) *unstructured.Unstructured {
+	plain, _, _ := unstructured.NestedStringMap(m.versions[version].Object, "stringData")
+	if len(plain) == 0 {
+		return m.versions[version]
+	}
+	obj := m.versions[version].DeepCopy()
+	data, _, _ := unstructured.NestedMap(obj.Object, "data")
+	if data == nil {
+		data = map[string]any{}
+	}
+	for key, text := range plain {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	obj.Object["data"] = data
+	delete(obj.Object, "stringData")
+	return obj
+}
 
 // recreateKey is the annotation that lets an object be deleted and created again.
 const recreateKey = "muster.dev/recreate"
@@ -162,8 +182,11 @@ func (b *batch) changeVersions() {
 		if b.smaller {
 			continue
 		}
-		kind := []string{"remove", "change", "switch", "add", ""}[b.generator.Random.IntN(5)]
-		for _, edit := range b.generator.Edits(first, m.Kind, 6, kind) {
+		kinds := append(slices.Clone(laws.Changes), "") // some do not change
+		kind := kinds[b.generator.Random.IntN(len(kinds))]
+		edits := slices.Concat(b.generator.Focused(first, m.Kind, 12),
+			b.generator.Edits(first, m.Kind, 6, kind))
+		for _, edit := range edits {
 			edited := b.accept(first, edit, b.dryRun)
 			if edited == nil {
 				continue

@@ -18,9 +18,13 @@ type Generator struct {
 	Schemas *Schemas
 }
 
+// Changes are the kinds of edits: a new value, another value, none any more, another member of a
+// union, or another value of one field in each item of a list.
+var Changes = []string{"add", "change", "remove", "switch", "each"}
+
 // Edit is a change of one value of an object. A nil value removes it.
 type Edit struct {
-	Kind  string // add, change, remove or switch
+	Kind  string // one of Changes
 	Path  Path
 	Value any
 	// Removed is a sibling that goes at the same time: another member of a union.
@@ -51,7 +55,24 @@ var fixed = []Path{
 	{"apiVersion"}, {"kind"}, {"status"}, {"metadata"}, {"immutable"},
 }
 
-// Edits returns up to n different edits of an object, of some kinds: add, change, remove, switch.
+// Focused returns up to n different edits of an object that its kind has in its focus; at times
+// none.
+func (g *Generator) Focused(obj *unstructured.Unstructured, kind Kind, n int) (edits []Edit) {
+	if len(kind.Focus) == 0 || g.Random.IntN(4) == 0 {
+		return nil
+	}
+	for _, i := range g.Random.Perm(len(kind.Focus)) {
+		focus, kinds := kind.Focus[i], Changes
+		if focus.Kind != "" {
+			kinds = []string{focus.Kind}
+		}
+		within := Kind{Pinned: kind.Pinned, Free: []Path{focus.Path}}
+		edits = append(edits, g.Edits(obj, within, n/len(kind.Focus), kinds...)...)
+	}
+	return edits
+}
+
+// Edits returns up to n different edits of an object, of some kinds.
 // They leave the fields alone that are not free.
 func (g *Generator) Edits(
 	obj *unstructured.Unstructured, kind Kind, n int, kinds ...string,
@@ -81,7 +102,11 @@ func (g *Generator) Edits(
 		if len(edits) == n {
 			break
 		}
-		if e.Kind != "remove" {
+		switch e.Kind {
+		case "remove":
+		case "each":
+			e.Value = g.each(root, e.Path, e.Path.Get(obj.Object).([]any))
+		default:
 			e.Value = g.value(root, e.Path)
 		}
 		if e.Kind == "remove" || e.Value != nil {
@@ -117,10 +142,42 @@ func (g *Generator) places(root *Schema, path Path, value any) (edits []Edit) {
 		}
 	case []any:
 		edits = append(edits, Edit{Kind: "add", Path: path.with(len(at))})
+		if len(at) > 1 {
+			edits = append(edits, Edit{Kind: "each", Path: path})
+		}
 	default:
 		edits = append(edits, Edit{Kind: "change", Path: path})
 	}
 	return append(edits, Edit{Kind: "remove", Path: path})
+}
+
+// each returns a list with another value of one field in each item, or nil if no field of all items
+// has a plain value.
+func (g *Generator) each(root *Schema, path Path, list []any) any {
+	var names []string
+	first, _ := list[0].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(first)) {
+		if !slices.ContainsFunc(list, func(item any) bool {
+			switch (Path{name}).Get(item).(type) {
+			case nil, map[string]any, []any:
+				return true
+			}
+			return false
+		}) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	name := names[g.Random.IntN(len(names))]
+	list = runtime.DeepCopyJSONValue(list).([]any)
+	for i, item := range list {
+		if value := g.value(root, path.with(i).with(name)); value != nil {
+			item.(map[string]any)[name] = value
+		}
+	}
+	return list
 }
 
 // isOptionalMember reports whether a field may be a member of a union: an optional object, or the

@@ -21,9 +21,15 @@ type Kind struct {
 	Object *unstructured.Unstructured
 	Pinned []Path
 	Free   []Path
-	// Focus are fields in which every other change is made, if one is possible: unions, and lists
-	// that have a key more than once.
-	Focus []Path
+	// Focus are changes of which most are made, if they are possible: of unions, and of lists that
+	// have a key more than once.
+	Focus []Focus
+}
+
+// Focus are changes of one kind, or all if it is empty, of values below a path.
+type Focus struct {
+	Kind string // as that of an Edit
+	Path Path
 }
 
 // Kinds returns the kinds of which objects are generated, for a namespace.
@@ -48,7 +54,11 @@ func Kinds(namespace string) ([]Kind, error) {
 			kind.Free = append(kind.Free, ParsePath(text))
 		}
 		for _, text := range k.Focus {
-			kind.Focus = append(kind.Focus, ParsePath(text))
+			change, path, found := strings.Cut(text, " ")
+			if !found {
+				change, path = "", text
+			}
+			kind.Focus = append(kind.Focus, Focus{change, ParsePath(path)})
 		}
 		kinds = append(kinds, kind)
 	}
@@ -89,7 +99,7 @@ func (k Kind) isFree(path Path) bool {
 
 // order returns 0 for a value in a focus, else 1.
 func (k Kind) order(path Path) int {
-	if slices.ContainsFunc(k.Focus, path.Begins) {
+	if slices.ContainsFunc(k.Focus, func(f Focus) bool { return path.Begins(f.Path) }) {
 		return 0
 	}
 	return 1
