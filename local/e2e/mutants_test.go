@@ -13,34 +13,94 @@ import (
 // mutantsEnv is the environment variable that makes TestMutants run.
 const mutantsEnv = "MUSTER_E2E_MUTANTS"
 
-// mutant is a program with a defect: in a file, one text is replaced by another.
-type mutant struct{ name, file, text, with string }
+// mutant is a program with a defect: in a file, one text is replaced by another. Tests are those
+// that must find it.
+type mutant struct{ tests, name, file, text, with string }
+
+// brokenTests are the tests that break what a program does, and lawTests those of laws that hold
+// for all objects.
+const (
+	brokenTests = "^Test(Faults|Crash)$"
+	lawTests    = "^TestLaws$"
+)
 
 var mutants = []mutant{{
-	name: "writes objects before the record lists them",
-	file: "internal/engine/apply.go",
-	text: "if err := e.saveIntent(ctx, p); err != nil {",
-	with: "if err := error(nil); err != nil {",
+	tests: brokenTests,
+	name:  "writes objects before the record lists them",
+	file:  "internal/engine/apply.go",
+	text:  "if err := e.saveIntent(ctx, p); err != nil {",
+	with:  "if err := error(nil); err != nil {",
 }, {
-	name: "forgets objects that it could not write or delete",
-	file: "internal/engine/apply.go",
-	text: "if member, ok := memberAfter(step, &tracks[i], known); ok {",
+	tests: brokenTests,
+	name:  "forgets objects that it could not write or delete",
+	file:  "internal/engine/apply.go",
+	text:  "if member, ok := memberAfter(step, &tracks[i], known); ok {",
 	with: "if member, ok := memberAfter(step, &tracks[i], known); ok && " +
 		"tracks[i].acted != event.Failed {",
 }, {
-	name: "takes an update that the server refused for done",
-	file: "internal/engine/write.go",
-	text: "if stored != nil || !overtaken(p, step, refused) {",
+	tests: brokenTests,
+	name:  "takes an update that the server refused for done",
+	file:  "internal/engine/write.go",
+	text:  "if stored != nil || !overtaken(step, refused) {",
 	with: "if refused != nil && step.Have != nil { return step, step.Have, nil }; " +
-		"if stored != nil || !overtaken(p, step, refused) {",
+		"if stored != nil || !overtaken(step, refused) {",
+}, {
+	tests: lawTests,
+	name:  "leaves members of unions beside others",
+	file:  "internal/diff/obstacles.go",
+	text:  "builtin.Rivals(meta, in.want, in.live)",
+	with:  "builtin.Rivals(meta, nil, nil)",
+}, {
+	tests: lawTests,
+	name:  "leaves list items whose keys others changed",
+	file:  "internal/diff/obstacles.go",
+	text:  "edited := at < 0 && l.isEdited(",
+	with:  "edited := at < -1 && l.isEdited(",
+}, {
+	tests: lawTests,
+	name:  "applies the rules of aggregated roles",
+	file:  "internal/plan/decide.go",
+	text:  "want = diff.WithoutIgnored(want)\n",
+	with:  "_ = diff.WithoutIgnored\n",
+}, {
+	tests: lawTests,
+	name:  "applies stringData without encoding it",
+	file:  "internal/plan/decide.go",
+	text:  "want, former.StaleData = diff.WithEncodedData(want),",
+	with:  "_, _ = diff.WithEncodedData(want),",
+}, {
+	tests: lawTests,
+	name:  "takes conflicts with an object that ends for failures",
+	file:  "internal/engine/write.go",
+	text:  "return apierrors.IsAlreadyExists(err) || changed && step.ServerSide",
+	with:  "return apierrors.IsAlreadyExists(err)",
+}, {
+	tests: lawTests,
+	name:  "merges lists that have a key twice by strategic patches",
+	file:  "internal/diff/patch.go",
+	text:  "in, lists, _ := splitLists(in.recording(m.obstacles(in)), m.meta)\n",
+	with: "in = in.recording(m.obstacles(in))\n" +
+		"if patch, err = m.create(in); err == nil {\n" +
+		"_, err = strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(\n" +
+		"live.DeepCopy().Object, patch, m.meta)\n}\n" +
+		"if err != nil { return nil, \"\", nil, withoutValues(err) }\n" +
+		"in, lists, _ := splitLists(in, m.meta)\n",
 }}
 
-// brokenTests are the tests that break what a program does.
-const brokenTests = "^Test(Faults|Crash)$"
+// TestMutantTexts checks that the texts that mutants replace are in their files, once each.
+func TestMutantTexts(t *testing.T) {
+	for _, m := range mutants {
+		source, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(m.file)))
+		check(t, err)
+		if strings.Count(string(source), m.text) != 1 {
+			t.Errorf("%s: %s has not exactly one %q", m.name, m.file, m.text)
+		}
+	}
+}
 
-// TestMutants shows that the tests with broken requests and killed commands can fail: it runs them
-// with programs that have a defect, and expects that they fail for each. It runs only if it is
-// asked for: each program has a plane of its own.
+// TestMutants shows that the tests with broken requests and killed commands, and those of laws, can
+// fail: it runs them with programs that have a defect, and expects that they fail for each. It runs
+// only if it is asked for: each program has a plane of its own.
 func TestMutants(t *testing.T) {
 	if os.Getenv(mutantsEnv) == "" {
 		t.Skipf("%s is not set", mutantsEnv)
@@ -48,7 +108,7 @@ func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0],
-				"-test.run="+brokenTests, "-test.parallel=12", "-test.timeout=1h")
+				"-test.run="+m.tests, "-test.parallel=12", "-test.timeout=1h")
 			cmd.Env = append(os.Environ(), binEnv+"="+m.build(t))
 			out, err := cmd.CombinedOutput()
 			failed := regexp.MustCompile(`(?m)^ +--- FAIL: .*$`).FindAll(out, -1)
@@ -68,9 +128,6 @@ func (m mutant) build(t *testing.T) string {
 	dir, file := t.TempDir(), filepath.Join(root, filepath.FromSlash(m.file))
 	source, err := os.ReadFile(file)
 	check(t, err)
-	if strings.Count(string(source), m.text) != 1 {
-		t.Fatalf("%s has not exactly one %q", m.file, m.text)
-	}
 	changed, overlay := filepath.Join(dir, "changed"), filepath.Join(dir, "overlay.json")
 	check(t, os.WriteFile(changed,
 		[]byte(strings.Replace(string(source), m.text, m.with, 1)), 0o600))
