@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/muster-deploy/muster/local/webhook"
@@ -213,12 +214,15 @@ func (r *release) destroyAll(before []string) {
 // transient are resources whose objects come and go by themselves.
 var transient = []string{"events", "leases", "componentstatuses"}
 
-// list returns the sorted keys of all objects of the cluster.
+// rootAuthority is the ConfigMap that a controller adds to each namespace, soon after it is created.
+const rootAuthority = "kube-root-ca.crt"
+
+// list returns the sorted keys of all objects of the cluster that a set may create.
 func (r *release) list() []string {
 	r.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
 	check(r.t, err)
-	config.QPS = -1
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	found, err := discovery.NewDiscoveryClientForConfig(config)
 	check(r.t, err)
 	lists, err := found.ServerPreferredResources()
@@ -241,6 +245,9 @@ func (r *release) list() []string {
 				continue // its definition is just deleted
 			}
 			for _, obj := range objects.Items {
+				if obj.Name == rootAuthority {
+					continue
+				}
 				keys = append(keys, fmt.Sprintf("%s.%s %s/%s",
 					resource.Name, group.Group, obj.Namespace, obj.Name))
 			}
