@@ -214,7 +214,7 @@ func (r *release) destroyAll(before []string) {
 // transient are resources whose objects come and go by themselves.
 var transient = []string{"events", "leases", "componentstatuses"}
 
-// rootAuthority is the ConfigMap that a controller adds to each namespace, soon after it is created.
+// rootAuthority is the ConfigMap that a controller adds to each namespace soon after its creation.
 const rootAuthority = "kube-root-ca.crt"
 
 // list returns the sorted keys of all objects of the cluster that a set may create.
