@@ -16,6 +16,16 @@ func PatchMeta(gvk schema.GroupVersionKind) (_ strategicpatch.LookupPatchMeta, o
 	return patchMetaLookup{t}, t != nil
 }
 
+// TypeMeta returns the same for all built-in kinds, also for those that clients do not merge
+// strategically; nil and false for others.
+func TypeMeta(gvk schema.GroupVersionKind) (_ strategicpatch.LookupPatchMeta, ok bool) {
+	t := typeOf(gvk)
+	if t == nil {
+		return nil, false
+	}
+	return patchMetaLookup{t}, true
+}
+
 // patchMetaLookup looks up how the fields of one type merge. Its errors have the texts of the
 // library's lookup for Go types.
 type patchMetaLookup struct{ *goType }

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -19,8 +20,8 @@ type union struct {
 	Members []string `json:"members"`
 	// Together are members that an object may have at once.
 	Together [][]string `json:"together"`
-	// Discriminator is the field that names the member; Values are its values with the members that
-	// each allows.
+	// Discriminator is the field that names the member, a string or a boolean; Values are its values
+	// with the members that each allows.
 	Discriminator string              `json:"discriminator"`
 	Values        map[string][]string `json:"values"`
 }
@@ -52,7 +53,7 @@ func Rivals(meta strategicpatch.LookupPatchMeta, want, live map[string]any) (fie
 func (u union) rivals(want, live map[string]any) (fields []string) {
 	isSet := func(member string) bool { return want[member] != nil }
 	chosen := slices.DeleteFunc(u.members(), func(member string) bool { return !isSet(member) })
-	named, isNamed := want[u.Discriminator].(string)
+	named, isNamed := valueText(want[u.Discriminator])
 	allowed, isKnown := u.Values[named]
 	switch {
 	case isNamed && !isKnown, !isNamed && len(chosen) == 0:
@@ -66,11 +67,23 @@ func (u union) rivals(want, live map[string]any) (fields []string) {
 			fields = append(fields, member)
 		}
 	}
-	of, isLive := live[u.Discriminator].(string)
+	of, isLive := valueText(live[u.Discriminator])
 	if allows, ok := u.Values[of]; ok && isLive && !isNamed && !contains(allows, chosen) {
 		fields = append(fields, u.Discriminator)
 	}
 	return fields
+}
+
+// valueText returns a string, or the text of a boolean.
+func valueText(value any) (_ string, ok bool) {
+	switch value := value.(type) {
+	case string:
+		return value, true
+	case bool:
+		return strconv.FormatBool(value), true
+	default:
+		return "", false
+	}
 }
 
 // members returns all members, sorted.

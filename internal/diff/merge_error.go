@@ -47,7 +47,8 @@ func locateIn(
 			return map[string]any{}
 		}
 		alone := sides{only(in.recorded), only(in.want), only(in.live)}
-		_, _, _, failed := merge{meta}.between(&unstructured.Unstructured{Object: alone.live}, alone)
+		live := &unstructured.Unstructured{Object: alone.live}
+		_, _, _, failed := merge{meta, meta}.between(live, alone)
 		if failed == nil {
 			continue
 		}

@@ -17,8 +17,8 @@ import (
 // desired one, which lacks them: other members of unions, and items whose keys somebody has
 // changed.
 func (m merge) obstacles(in sides) (paths []fieldpath.Path) {
-	if m.meta != nil {
-		findObstacles(in, m.meta, nil, &paths)
+	if m.of != nil {
+		findObstacles(in, m.of, nil, &paths)
 	}
 	return paths
 }

@@ -18,17 +18,20 @@ import (
 )
 
 // merge creates and applies patches: strategic ones if it has the metadata of a type, else JSON
-// merge patches.
+// merge patches. It knows what excludes each other in a type also if clients do not merge it
+// strategically.
 type merge struct {
 	meta strategicpatch.LookupPatchMeta
+	of   strategicpatch.LookupPatchMeta // the type; nil if it is not built in
 }
 
 // mergeFor returns the strategic merge for built-in kinds, and the JSON merge for others.
 func mergeFor(obj *unstructured.Unstructured) merge {
+	of, _ := builtin.TypeMeta(obj.GroupVersionKind())
 	if meta, ok := builtin.PatchMeta(obj.GroupVersionKind()); ok {
-		return merge{meta}
+		return merge{meta, of}
 	}
-	return merge{}
+	return merge{of: of}
 }
 
 // between returns the patch that brings a live object to the wanted side, and the object after it.
@@ -37,12 +40,13 @@ func (m merge) between(
 	live *unstructured.Unstructured, in sides,
 ) (patch map[string]any, how types.PatchType, result *unstructured.Unstructured, err error) {
 	defer recoverError(&err)
+	in = in.recording(m.obstacles(in))
 	if m.meta == nil {
 		patch = mergePatch(in.recorded, in.want, in.live)
 		result = &unstructured.Unstructured{Object: applyMergePatch(live.Object, patch)}
 		return patch, types.MergePatchType, result.DeepCopy(), nil
 	}
-	in, lists, _ := splitLists(in.recording(m.obstacles(in)), m.meta)
+	in, lists, _ := splitLists(in, m.meta)
 	if patch, err = m.create(in); err != nil {
 		return nil, "", nil, err
 	}

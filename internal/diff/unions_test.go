@@ -63,9 +63,9 @@ func TestUnionMembers(t *testing.T) {
 		{name: "API service with an authority", kind: "apiregistration.k8s.io/v1 APIService",
 			want: "{caBundle: c}", live: "{insecureSkipTLSVerify: true}", result: "{caBundle: c}"},
 		{name: "injected authority", kind: "apiregistration.k8s.io/v1 APIService",
-			want:   "{insecureSkipTLSVerify: false}",
-			live:   "{insecureSkipTLSVerify: false, caBundle: c}",
-			result: "{insecureSkipTLSVerify: false, caBundle: c}"},
+			want:   "{insecureSkipTLSVerify: false, group: h}",
+			live:   "{insecureSkipTLSVerify: false, caBundle: c, group: g}",
+			result: "{insecureSkipTLSVerify: false, caBundle: c, group: h}"},
 		{name: "member of a variable that is there twice", kind: "v1 Pod",
 			want: "{containers: [{name: a, env: [{name: E, value: x}, {name: F, value: y}, " +
 				"{name: E, value: z}]}]}",
