@@ -95,6 +95,19 @@ func (r IgnoreRules) LeaveOut(
 	return sent, nil
 }
 
+// AppliedPart returns the fields of a live object that a manager alone owns, nil if it has not
+// applied the object. Its next apply without them removes them.
+func AppliedPart(
+	live *unstructured.Unstructured, manager string,
+) (*unstructured.Unstructured, error) {
+	owners, applied, err := readFieldSets(live, Applier{Manager: manager}.owns(live))
+	if err != nil || !applied {
+		return nil, err
+	}
+	fields, _ := owners.alone(live.Object).(map[string]any)
+	return &unstructured.Unstructured{Object: fields}, nil
+}
+
 // sentAt returns the value that an apply sends at a path of a live object; nil for none.
 func (s appliedFields) sentAt(live any, path []fieldStep) any {
 	for i, step := range path {

@@ -53,10 +53,10 @@ func IsAnnotationApplied(live *unstructured.Unstructured, annotation string) boo
 
 // UpgradePatch returns the patch that moves the fields of client-side managers to a manager of
 // server-side apply; zero if there are none. It is valid for the resource version of live only.
-func UpgradePatch(live *unstructured.Unstructured, annotation, manager string) (Patch, error) {
-	data, err := csaupgrade.UpgradeManagedFieldsPatch(
-		live, ClientSideManagers(live, annotation), manager,
-	)
+func UpgradePatch(
+	live *unstructured.Unstructured, managers sets.Set[string], manager string,
+) (Patch, error) {
+	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, managers, manager)
 	if err != nil || data == nil {
 		return Patch{}, err
 	}
@@ -66,11 +66,7 @@ func UpgradePatch(live *unstructured.Unstructured, annotation, manager string) (
 // UpdateToApplyPatch returns the patch that moves the fields that a manager owns by Update to its
 // ownership by Apply; zero if there are none. It is valid for the resource version of live only.
 func UpdateToApplyPatch(live *unstructured.Unstructured, manager string) (Patch, error) {
-	data, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(manager), manager)
-	if err != nil || data == nil {
-		return Patch{}, err
-	}
-	return Patch{Type: types.JSONPatchType, Data: json.RawMessage(data)}, nil
+	return UpgradePatch(live, sets.New(manager), manager)
 }
 
 func annotationOwners(

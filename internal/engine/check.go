@@ -53,7 +53,8 @@ func (r *run) check(ctx context.Context, steps []int) []checked {
 	for k, i := range steps {
 		ref := r.plan.Steps[i].Ref
 		targets[k] = cluster.Target{
-			Ref: ref, Version: r.version(ref), ManagedFields: r.plan.NeedsOwners(),
+			Ref: ref, Version: r.version(ref),
+			ManagedFields: r.plan.NeedsOwners() || r.plan.Steps[i].ServerSide,
 		}
 	}
 	snapshot, err := r.engine.Cluster.Read(ctx, targets)

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
@@ -22,9 +23,10 @@ import (
 func migrateToServerSide(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
+	managers := clientSideManagers(p, step, live)
 	taken, err := keepApplied(ctx, c, p, live)
 	if err == nil {
-		err = upgrade(ctx, c, p, taken)
+		err = upgrade(ctx, c, p, taken, managers)
 	}
 	if err == nil {
 		again := request(p, step, step.Want, &Options{})
@@ -125,9 +127,12 @@ func keepApplied(
 
 // upgrade moves the fields of client-side appliers to the manager of the plan. After a conflict it
 // reads the object again.
-func upgrade(ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured) error {
+func upgrade(
+	ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured,
+	managers sets.Set[string],
+) error {
 	for attempt := 1; ; attempt++ {
-		patch, err := diff.UpgradePatch(live, p.LastApplied, p.Manager)
+		patch, err := diff.UpgradePatch(live, managers, p.Manager)
 		if err != nil || len(patch.Data) == 0 {
 			return err
 		}

@@ -256,19 +256,20 @@ func targetsOf(req Request, desired []plan.Desired, known *object.Set) []cluster
 		if ref := object.RefOf(d.Object); known.Insert(ref) {
 			targets = append(targets, cluster.Target{
 				Ref: ref, Version: d.Object.GroupVersionKind().Version,
-				ManagedFields: req.Policy.NeedsOwners(),
+				ManagedFields: req.Policy.NeedsOwnersOf(d.Object),
 			})
 		}
 	}
 	return targets
 }
 
-// withOwners returns a plan that knows who owns the fields that it overwrites. Only for these
-// objects does it read the managed fields, which are a large part of an object.
+// withOwners returns a plan that knows who owns the fields that it overwrites, or that the set may
+// have applied server-side. Only for these objects does it read the managed fields, which are a
+// large part of an object.
 func (e *Engine) withOwners(ctx context.Context, in plan.Input, p *plan.Plan) (*plan.Plan, error) {
 	var targets []cluster.Target
 	for i := range p.Steps {
-		if step := &p.Steps[i]; p.MayContest(step) {
+		if step := &p.Steps[i]; p.LacksOwners(step) {
 			targets = append(targets, cluster.Target{
 				Ref: step.Ref, Version: step.Want.GroupVersionKind().Version, ManagedFields: true,
 			})

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
@@ -71,7 +72,7 @@ func apply(
 // checkPreconditions returns an error if the server would take metadata of a manifest, which kpt
 // live keeps, for a precondition that does not hold. Sent again, it would be refused again.
 func checkPreconditions(p *plan.Plan, step *plan.Step) error {
-	if !p.ServerSide || p.Preconditions || len(step.Patch.Data) > 0 || step.Op == plan.Orphan {
+	if !step.ServerSide || p.Preconditions || len(step.Patch.Data) > 0 || step.Op == plan.Orphan {
 		return nil
 	}
 	uid, version := step.Want.GetUID(), step.Want.GetResourceVersion()
@@ -225,7 +226,7 @@ func write(
 		return live, err
 	case w.StreamOnce && cluster.BrokenStream(err):
 		return writeInstead(ctx, c, p, step, o)
-	case err != nil || p.LastApplied == "" || diff.ClientSideManagers(live, p.LastApplied).Len() == 0:
+	case err != nil || clientSideManagers(p, step, live).Len() == 0:
 		return live, err
 	case o.DryRun != DryRunNone:
 		return p.MigrationResult(step,
@@ -233,6 +234,22 @@ func write(
 	default:
 		return migrateToServerSide(ctx, c, p, step, live)
 	}
+}
+
+// clientSideManagers returns the managers that a server-side apply replaces. The server removes the
+// annotation of client-side apply if it has become too large, so that only the object of before the
+// apply names them.
+func clientSideManagers(
+	p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
+) sets.Set[string] {
+	if p.LastApplied == "" {
+		return nil
+	}
+	managers := diff.ClientSideManagers(live, p.LastApplied)
+	if _, has := object.AnnotationsOf(live).Lookup(p.LastApplied); !has && step.Have != nil {
+		managers = diff.ClientSideManagers(step.Have, p.LastApplied)
+	}
+	return managers
 }
 
 // disown removes what no apply removes, as the marks of former owners, and returns the step with

@@ -322,7 +322,9 @@ func applyDefinition(ctx context.Context, client Cluster, crd *unstructured.Unst
 	eng := &engine.Engine{Cluster: client, Records: record.Discard{}}
 	p, err := eng.Plan(ctx, engine.Request{
 		Desired: []plan.Desired{{Object: crd}},
-		Policy:  plan.Policy{LastApplied: lastAppliedKey, Manager: inventory.Manager},
+		Policy: plan.Policy{
+			LastApplied: lastAppliedKey, Manager: inventory.Manager, OnlyClientSide: true,
+		},
 	})
 	if err != nil {
 		return err

@@ -61,7 +61,8 @@ type PlanOptions struct {
 	// OnlyInventories recognizes no owners but packages, as kpt does: objects of apps, Helm and
 	// others have no owner. Notice receives a line for each of them that is changed, and none about
 	// older formats of inventories. Objects that other packages have taken over stay in the record.
-	// Objects that are being deleted are written, and not created again once they are gone.
+	// Objects that are being deleted are written, and not created again once they are gone. Those that
+	// are too large for client-side apply fail.
 	OnlyInventories bool `json:"-"`
 }
 
@@ -97,7 +98,7 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 	if o.Recreation {
 		p.Replacement, p.RecreateHint = o.Replacement, RecreateHint
 	}
-	p.RecreateDeleted = !o.OnlyInventories
+	p.RecreateDeleted, p.OnlyClientSide = !o.OnlyInventories, o.OnlyInventories
 	p.Held = o.held()
 	if o.AppAnnotations {
 		o.honourApps(&p)

@@ -59,6 +59,7 @@ func Build(in Input) (*Plan, error) {
 		EncodeStringData:   in.Policy.EncodeStringData,
 		RecreateDeleted:    in.Policy.RecreateDeleted,
 		Held:               in.Policy.Held,
+		OnlyClientSide:     in.Policy.OnlyClientSide,
 	}
 	if err := p.setRecreated(); err != nil {
 		return nil, err

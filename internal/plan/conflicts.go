@@ -148,7 +148,7 @@ func (c Conflicts) refuses(contest Contest) bool {
 // false if they must stay with their owners. What the manager of the plan, or a client-side apply
 // that it replaces, has set is its own.
 func (p *Plan) TakeOver(step *Step, fields []string) (next *Step, ok bool) {
-	if !p.ServerSide || step.Force || step.Have == nil || len(fields) == 0 {
+	if !p.mergesByServer(step) || step.Force || step.Have == nil || len(fields) == 0 {
 		return nil, false
 	}
 	own := p.writeMode().replaced(step.Have)
@@ -220,9 +220,12 @@ func (w writeMode) contested(
 	}
 	if merged != nil {
 		c.Want, c.Merged, c.Operation = merged, true, metav1.ManagedFieldsOperationUpdate
-		c.Base = w.ownApplied(live)
-		if _, ok := object.AnnotationsOf(live).Lookup(w.lastApplied); !ok {
-			return nil, nil // it is adopted: nothing was applied that others could have changed
+		if _, ok := object.AnnotationsOf(live).Lookup(w.lastApplied); ok {
+			c.Base = w.ownApplied(live)
+		} else if base, err := w.base(live); base == nil || err != nil {
+			return nil, err // it is adopted: nothing was applied that others could have changed
+		} else {
+			c.Base, c.Operation = base, "" // the manager has applied it server-side
 		}
 	}
 	found, err := contestsOf(c)

@@ -20,22 +20,26 @@ type writeMode struct {
 	conflicts   Conflicts
 	encodes     bool // stringData is compared as data
 	ignore      diff.IgnoreRules
+	strict      bool // client-side without what server-side apply knows; see Policy.OnlyClientSide
 }
 
 func (p Policy) writeMode() writeMode {
 	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts,
-		p.EncodeStringData, p.Ignore}
+		p.EncodeStringData, p.Ignore, p.OnlyClientSide}
 }
 
 func (p *Plan) writeMode() writeMode {
 	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts,
-		p.EncodeStringData, p.Ignore}
+		p.EncodeStringData, p.Ignore, p.OnlyClientSide}
 }
 
 // decide sets the operation of a step (create, update or unchanged) and what is sent.
 func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	step.Patch, step.Diff, step.Contested, step.Force = diff.Patch{}, nil, nil, false
 	step.Unmerged, step.Obstacles, step.ServerSide = nil, nil, w.serverSide
+	if step.ReasonCode == ReasonTooLarge {
+		step.ReasonCode, step.Reason = "", ""
+	}
 	former := w.owner.adopts(step.Have, want)
 	var err error
 	if w.serverSide {
@@ -43,8 +47,13 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	} else {
 		err = w.decideClientSide(step, want, former)
 	}
-	if former.Text != "" && step.Op == Update && step.Reason == "" {
-		step.ReasonCode, step.Reason = ReasonAdopted, "it belonged to "+former.Text
+	if adopted := "it belonged to " + former.Text; former.Text != "" && step.Op == Update {
+		switch step.ReasonCode {
+		case ReasonTooLarge:
+			step.Reason = adopted + "; " + step.Reason
+		case "":
+			step.ReasonCode, step.Reason = ReasonAdopted, adopted
+		}
 	}
 	return err
 }
@@ -59,7 +68,8 @@ func (p Policy) Changes(live, want *unstructured.Unstructured) (bool, error) {
 
 // decideClientSide decides by client-side apply. It changes want, which already carries the owner's
 // annotation and belongs to the step. The annotation keeps the applied configuration; if it is
-// empty, none is kept. The marks of former owners are removed.
+// empty, none is kept. If it is too large, the object is decided by server-side apply. The marks of
+// former owners are removed.
 func (w writeMode) decideClientSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
@@ -69,20 +79,25 @@ func (w writeMode) decideClientSide(
 			return err
 		}
 	}
+	applied, err := w.base(step.Have)
+	if err != nil {
+		return err
+	}
+	if !w.strict && w.isTooLarge(want, applied, step.Have) {
+		return w.decideTooLarge(step, want, former)
+	}
 	step.keepReplicas(want)
 	if step.Have == nil {
 		step.Op, step.Want = Create, diff.PruneNulls(want)
 		return nil
 	}
-	applied := appliedTo(step.Have, annotation)
 	if applied != nil && reflect.DeepEqual(applied.Object, readLastApplied(want, annotation).Object) {
 		annotate(want, annotation, step.Have.GetAnnotations()[annotation])
 	}
 	if w.encodes {
 		applied, want = diff.WithEncodedData(applied), diff.WithEncodedData(want)
 	}
-	want, err := w.ignore.Keep(want, step.Have)
-	if err != nil {
+	if want, err = w.ignore.Keep(want, step.Have); err != nil {
 		return fmt.Errorf("keep ignored fields: %w", err)
 	}
 	applied = former.withMarks(applied, step.Have)

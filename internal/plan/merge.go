@@ -36,18 +36,46 @@ func (p *Plan) Replan(step *Step, live *unstructured.Unstructured) (*Step, error
 	case step.Have == nil && next.skipIfForbidden(step.Want, p.Owner, p.Annotations),
 		next.skipIfForbidden(step.Want, p.Owner, Annotations{}):
 		return &next, nil
-	case !p.ServerSide:
-		return p.ReplanClientSide(step, live)
 	}
-	want := step.Want
-	if len(p.Ignore) > 0 && step.Recreate != nil {
-		want = step.Recreate // with the fields that were ignored before
+	return p.redecide(step, live, p.writeMode())
+}
+
+// redecide returns a step decided again in a mode of writing. Live is nil if the object does not
+// exist.
+func (p *Plan) redecide(
+	step *Step, live *unstructured.Unstructured, mode writeMode,
+) (*Step, error) {
+	want, err := p.described(step)
+	if err != nil {
+		return nil, err
 	}
-	if err := p.writeMode().decide(&next, want); err != nil {
+	next := *step
+	next.Have = live
+	if err := mode.decide(&next, want); err != nil {
 		return nil, err
 	}
 	return &next, p.setRecreate(&next)
 }
+
+// described returns a copy of the desired object of a step that creates or updates.
+func (p *Plan) described(step *Step) (*unstructured.Unstructured, error) {
+	switch {
+	case !p.mergesByServer(step) && step.Have != nil:
+		// Want is the merged object, whose annotation holds the desired one.
+		want := readLastApplied(step.Want, p.LastApplied)
+		if want == nil {
+			return nil, errors.New("merge again: the object lacks the applied configuration")
+		}
+		return want, nil
+	case p.mergesByServer(step) && len(p.Ignore) > 0 && step.Recreate != nil:
+		return step.Recreate.DeepCopy(), nil // with the fields that were ignored before
+	default:
+		return step.Want.DeepCopy(), nil
+	}
+}
+
+// mergesByServer reports whether Want of a step is what is sent to the server to be merged.
+func (p *Plan) mergesByServer(step *Step) bool { return p.ServerSide || step.ServerSide }
 
 // replanRemoval decides again about an object that is no longer desired. One that was to stay is
 // not deleted, whatever has changed: nobody saw that coming.
@@ -63,21 +91,9 @@ func (p *Plan) replanRemoval(step *Step) (*Step, error) {
 // ReplanClientSide returns a step that creates or updates, decided again by client-side apply. Live
 // is nil if the object does not exist. It also serves kinds that the server cannot merge itself.
 func (p *Plan) ReplanClientSide(step *Step, live *unstructured.Unstructured) (*Step, error) {
-	want := step.Want.DeepCopy()
-	// With client-side apply Want is the merged object, whose annotation holds the desired one.
-	if !p.ServerSide && step.Have != nil {
-		if want = readLastApplied(step.Want, p.LastApplied); want == nil {
-			return nil, errors.New("merge again: the object lacks the applied configuration")
-		}
-	}
-	next := *step
-	next.Have = live
 	mode := p.writeMode()
-	mode.serverSide = false
-	if err := mode.decide(&next, want); err != nil {
-		return nil, err
-	}
-	return &next, p.setRecreate(&next)
+	mode.serverSide, mode.strict = false, true
+	return p.redecide(step, live, mode)
 }
 
 // setRecreated sets what is created in place of the objects that are always replaced. Those that
@@ -99,7 +115,7 @@ func (p *Plan) setRecreate(step *Step) (err error) {
 	if step.Replace != ReplaceAlways || step.Op != Update {
 		return nil
 	}
-	if !p.ServerSide {
+	if !p.mergesByServer(step) {
 		step.Recreate = nil
 	}
 	step.Recreate, err = p.Manifest(step)
@@ -113,7 +129,7 @@ func (p *Plan) Manifest(step *Step) (*unstructured.Unstructured, error) {
 		return step.Recreate, nil
 	}
 	want := step.Want.DeepCopy()
-	if !p.ServerSide && p.LastApplied != "" {
+	if !p.mergesByServer(step) && p.LastApplied != "" {
 		if want = readLastApplied(step.Want, p.LastApplied); want == nil {
 			return nil, errors.New("recreate: the object lacks the applied configuration")
 		}

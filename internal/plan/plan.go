@@ -111,6 +111,7 @@ const (
 	ReasonFormer         ReasonCode = "former"    // it stays as a former version of another object
 	ReasonAutoscaled     ReasonCode = "scaled"    // ReasonRef sets its replicas
 	ReasonLeaving        ReasonCode = "leaving"   // it is created once Step.Leaving is gone
+	ReasonTooLarge       ReasonCode = "large"     // it does not fit into LastApplied
 )
 
 // Step is an operation on one object. Zero Needs, After and Rank let it start at once.
@@ -131,7 +132,8 @@ type Step struct {
 	Patch  diff.Patch                 `json:"patch,omitzero"` // client-side update, or orphan
 
 	// ServerSide lets the server merge Want into the object, by server-side apply. Creations and
-	// updates of a plan that writes server-side have it.
+	// updates of a plan that writes server-side have it, and those of objects that are too large for
+	// client-side apply.
 	ServerSide bool `json:"serverSide,omitempty"`
 	// Disown removes the marks of former owners, and what no apply removes, before a server-side
 	// apply.
@@ -242,6 +244,9 @@ type Plan struct {
 	Owner Owner `json:"owner,omitzero"`
 	Annotations
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
+
+	// OnlyClientSide is that of Policy.
+	OnlyClientSide bool `json:"onlyClientSide,omitempty"`
 
 	// Preconditions makes server-side apply conditional: an object is created only if it does not
 	// exist, and applied only if it has not changed since it was read. The manager also takes over

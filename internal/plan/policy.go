@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -105,6 +106,10 @@ type Policy struct {
 	// Ignore are fields that are left to others once their object exists.
 	Ignore diff.IgnoreRules
 
+	// OnlyClientSide makes client-side apply behave as that of kubectl: objects that are too large for
+	// LastApplied fail, and what the set has applied server-side before is not removed.
+	OnlyClientSide bool
+
 	ServerSide        bool
 	Manager           string
 	Force             bool
@@ -148,6 +153,31 @@ func (p Policy) external(obj *unstructured.Unstructured) bool {
 func (p Policy) NeedsOwners() bool {
 	return p.ServerSide || p.Conflicts != ConflictsIgnored && p.Conflicts != NoteConflicts ||
 		p.Ignore.NeedOwners()
+}
+
+// NeedsOwnersOf reports whether the owners of the fields of an object are needed, if it exists: of
+// each object, or of a large one, which is probably written server-side.
+func (p Policy) NeedsOwnersOf(desired *unstructured.Unstructured) bool {
+	const large = validation.TotalAnnotationSizeLimitB / 2 // without names, quotes and escapes
+	return p.NeedsOwners() ||
+		!p.OnlyClientSide && p.LastApplied != "" && textSize(desired.Object) > large
+}
+
+// textSize returns the length of all texts in a value.
+func textSize(value any) (size int) {
+	switch value := value.(type) {
+	case string:
+		return len(value)
+	case []any:
+		for _, item := range value {
+			size += textSize(item)
+		}
+	case map[string]any:
+		for key, field := range value {
+			size += len(key) + textSize(field)
+		}
+	}
+	return size
 }
 
 func (p Policy) dependsOn(obj *unstructured.Unstructured) ([]object.Ref, error) {

@@ -4,7 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
@@ -120,6 +124,9 @@ func liveFailure(p *plan.Plan, e event.Event) string {
 	}
 	text := strings.TrimSpace(liveConflict(e.Err))
 	step := p.Steps[e.Step]
+	if p.IsTooLarge(&step) && isTooLong(e.Err) {
+		text += "; the manifest is too large to be stored in an annotation: --server-side stores none"
+	}
 	file := manifest.FileOf(step.Source)
 	switch {
 	case step.ServerSide || file == "" || e.Op.Removes():
@@ -129,6 +136,17 @@ func liveFailure(p *plan.Plan, e event.Event) string {
 	default:
 		return fmt.Sprintf("error when applying patch for: %q: %s", file, text)
 	}
+}
+
+// isTooLong reports whether the server refused the annotations of an object as too long.
+func isTooLong(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeTooLong && c.Field == "metadata.annotations"
+	})
 }
 
 // idOf formats a reference for messages about relations and invalid objects.

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/muster-deploy/muster/internal/diff"
@@ -24,14 +22,11 @@ func failureText(step *plan.Step, err error) string {
 	}
 	if blocked := (*plan.ObstacleError)(nil); errors.As(err, &blocked) {
 		return "others have set fields that cannot be beside those of the manifest" +
-			sourceSuffix(step.Source) + "\n" + obstacleLines(blocked.Fields)
+			sourceSuffix(step.Source) + "\n" + obstacleLines(step, blocked.Fields)
 	}
-	if deleted := (*engine.NotRecreatedError)(nil); errors.As(err, &deleted) {
-		return indented(err) + sourceSuffix(step.Source) + sizeHint(step, err)
-	}
-	conflicts := diff.Conflicts(err)
-	if len(conflicts) == 0 || step.Have == nil {
-		return indented(err) + sourceSuffix(step.Source) + sizeHint(step, err)
+	conflicts, deleted := diff.Conflicts(err), (*engine.NotRecreatedError)(nil)
+	if len(conflicts) == 0 || step.Have == nil || errors.As(err, &deleted) {
+		return indented(err) + sourceSuffix(step.Source)
 	}
 	return "other managers own fields that the manifest sets" + sourceSuffix(step.Source) + "\n" +
 		conflictLines(step, conflicts)
@@ -44,47 +39,28 @@ func changedLines(fields []plan.Contest) string {
 	for _, c := range fields {
 		lines = append(lines, "    "+c.Field+" changed by "+view.Owners(c.Owners))
 	}
-	return strings.Join(append(lines, "    --conflicts=take-all overwrites them"), "\n")
+	return strings.Join(append(lines, "    "+overwriteHint), "\n")
 }
 
+// overwriteHint is the way to overwrite fields of others.
+const overwriteHint = "--conflicts=take-all overwrites them"
+
 // obstacleLines returns a line for each field that is in the way, and the way to remove them.
-func obstacleLines(fields []diff.ContestedField) string {
+func obstacleLines(step *plan.Step, fields []diff.ContestedField) string {
 	var lines []string
 	for _, field := range fields {
 		lines = append(lines, "    "+field.Field+" is in the way, set by "+view.Owners(field.Owners))
 	}
-	return strings.Join(append(lines, "    "+takeOverHint), "\n")
+	return strings.Join(append(lines, "    "+takeOverHint(step)), "\n")
 }
 
-// takeOverHint is the way to get fields of others in a server-side apply.
-const takeOverHint = "--force-conflicts takes them over"
-
-// sizeHint returns the way out for an object that is too large for the annotation in which a
-// client-side apply stores the manifest, or an empty text. An object whose own annotations are too
-// large has none.
-func sizeHint(step *plan.Step, err error) string {
-	if step.Want == nil || !hasCause(err, metav1.CauseTypeTooLong, "metadata.annotations") {
-		return ""
+// takeOverHint returns the way to get fields of others in a server-side apply. A run that applies
+// the other objects client-side has another flag for that.
+func takeOverHint(step *plan.Step) string {
+	if step.ReasonCode == plan.ReasonTooLarge {
+		return overwriteHint
 	}
-	size := 0
-	for key, value := range step.Want.GetAnnotations() {
-		size += len(key) + len(value)
-	}
-	if size > validation.TotalAnnotationSizeLimitB {
-		return ""
-	}
-	return "\n    the manifest is too large to be stored in an annotation; --server-side stores none"
-}
-
-// hasCause reports whether the server refused a field for a reason.
-func hasCause(err error, reason metav1.CauseType, field string) bool {
-	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
-		return c.Type == reason && c.Field == field
-	})
+	return "--force-conflicts takes them over"
 }
 
 // conflictLines returns a line for each field with its owners, and the way to take them over.
@@ -96,7 +72,7 @@ func conflictLines(step *plan.Step, conflicts []metav1.StatusCause) string {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(append(lines, "    "+takeOverHint), "\n")
+	return strings.Join(append(lines, "    "+takeOverHint(step)), "\n")
 }
 
 // ownersOf formats the owners of a field from the object's managed fields, or else the server's

@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// base returns what was applied last to a live object, nil if that is not known: its annotation
+// or, if it has none, the fields that belong to the manager alone, which has applied them
+// server-side. Only for an object of the set these are known to be the set's.
+func (w writeMode) base(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if live == nil {
+		return nil, nil
+	}
+	if applied := appliedTo(live, w.lastApplied); applied != nil {
+		return applied, nil
+	}
+	if w.strict || w.lastApplied == "" || w.owner.Annotation == "" || !w.owner.Owns(live) {
+		return nil, nil
+	}
+	return diff.AppliedPart(live, w.manager)
+}
+
+// isTooLarge reports whether a desired object with its applied configuration has annotations that
+// are too large for a server, and would not have them without it. Those of the live object that the
+// set has not applied count, too.
+func (w writeMode) isTooLarge(want, applied, live *unstructured.Unstructured) bool {
+	text, ok := object.AnnotationsOf(want).Lookup(w.lastApplied)
+	if !ok {
+		return false
+	}
+	annotations := want.GetAnnotations()
+	if live != nil {
+		for key, value := range live.GetAnnotations() {
+			if _, desired := annotations[key]; !desired && !isAnnotated(applied, key) {
+				annotations[key] = value
+			}
+		}
+	}
+	size := 0
+	for key, value := range annotations {
+		size += len(key) + len(value)
+	}
+	const limit = validation.TotalAnnotationSizeLimitB
+	return size > limit && size-len(w.lastApplied)-len(text) <= limit
+}
+
+// IsTooLarge reports whether a server refuses a step's object because of the annotation with its
+// applied configuration.
+func (p *Plan) IsTooLarge(step *Step) bool {
+	return !step.ServerSide && step.Want != nil && p.writeMode().isTooLarge(step.Want, nil, nil)
+}
+
+func isAnnotated(obj *unstructured.Unstructured, key string) bool {
+	if obj == nil {
+		return false
+	}
+	_, ok := object.AnnotationsOf(obj).Lookup(key)
+	return ok
+}
+
+// decideTooLarge decides about an object whose applied configuration is too large for its
+// annotation, by server-side apply. It has the conflicts of client-side apply: unless they count,
+// fields of others are overwritten.
+func (w writeMode) decideTooLarge(
+	step *Step, want *unstructured.Unstructured, former Others,
+) error {
+	annotations := want.GetAnnotations()
+	delete(annotations, w.lastApplied)
+	want.SetAnnotations(annotations)
+	step.ServerSide = true
+	step.Force = w.conflicts == ConflictsIgnored || w.conflicts == NoteConflicts
+	err := w.decideServerSide(step, want, former)
+	if err == nil && step.Op != Unchanged && step.Reason == "" {
+		step.ReasonCode = ReasonTooLarge
+		step.Reason = "written server-side: too large for the annotation " + w.lastApplied
+	}
+	return err
+}
+
+// LacksOwners reports whether the owners of the fields of a step's object, which it lacks, would
+// say more: whose values an update overwrites, or what the set has applied server-side.
+func (p *Plan) LacksOwners(step *Step) bool {
+	if step.Have == nil || len(step.Have.GetManagedFields()) > 0 ||
+		step.Op != Update && step.Op != Unchanged {
+		return false
+	}
+	if p.MayContest(step) || step.ServerSide {
+		return true
+	}
+	return !p.OnlyClientSide && p.LastApplied != "" && !isAnnotated(step.Have, p.LastApplied) &&
+		p.Owner.Annotation != "" && p.Owner.Owns(step.Have)
+}
