@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,7 @@ type released struct {
 	Folders    []string    `json:"folders"`
 	Kustomize  []string    `json:"kustomize"`
 	Namespaces []string    `json:"namespaces"`
+	Without    []left      `json:"without"`
 	Flags      []flagged   `json:"flags"`
 	Deviations []deviation `json:"deviations"`
 }
@@ -37,6 +39,12 @@ type released struct {
 type flagged struct {
 	Flag string `json:"flag"`
 	Why  string `json:"why"`
+}
+
+// left is a prefix of the keys of annotations that are left out.
+type left struct {
+	Annotations string `json:"annotations"`
+	Why         string `json:"why"`
 }
 
 // releasedSets reads the table of sets.
@@ -132,10 +140,29 @@ func (s *released) add(t *testing.T, text *bytes.Buffer, content []byte, hooks *
 			redirect(&obj, hooks)
 			document = []byte(asYAML(&obj))
 		}
+		if s.strip(&obj) {
+			document = []byte(asYAML(&obj))
+		}
 		text.WriteString("---\n")
 		text.Write(bytes.TrimPrefix(document, []byte("---\n")))
 		text.WriteString("\n")
 	}
+}
+
+// strip removes annotations from an object, and reports whether it had any of them.
+func (s *released) strip(obj *unstructured.Unstructured) bool {
+	annotations := obj.GetAnnotations()
+	had := len(annotations)
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		return slices.ContainsFunc(s.Without, func(l left) bool {
+			return strings.HasPrefix(key, l.Annotations)
+		})
+	})
+	if len(annotations) == had {
+		return false
+	}
+	obj.SetAnnotations(annotations)
+	return true
 }
 
 // redirect lets a server answer the webhooks of a configuration.
