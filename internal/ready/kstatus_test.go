@@ -17,6 +17,7 @@ var likeNatively = map[string]string{
 	"pod-ready-of-earlier-generation":             "the condition is about another specification",
 	"daemonset-on-delete":                         "the controller does not update its pods",
 	"deployment-paused-after-deadline-available":  "a paused rollout makes no progress",
+	"customresourcedefinition-names-unchecked":    "its conditions are about earlier names",
 	"customresourcedefinition-short-name-refused": "the server serves it",
 	"deployment-paused-available":                 "a paused rollout makes no progress",
 	"deployment-paused-in-rollout":                "a paused rollout makes no progress",
