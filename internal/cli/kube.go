@@ -349,6 +349,13 @@ func (e *Env) WarnUnstored(about object.Ref, source string, paths []string) {
 	}
 }
 
+// Warn prints a warning about an object once.
+func (e *Env) Warn(about object.Ref, source, text string) {
+	if k := e.kube; k != nil {
+		k.warnOnce(k.warningLine(about, source, text))
+	}
+}
+
 // trace prints a line per request.
 func trace(out io.Writer) func(cluster.Request) {
 	var mu sync.Mutex

@@ -24,7 +24,7 @@ func validatingPolicy(obj *unstructured.Unstructured) Status {
 	warnings := list(obj, "status", "typeChecking", "expressionWarnings")
 	switch {
 	case len(warnings) > 0:
-		return current(fmt.Sprintf("Type checking gave warnings: %d, the first about %s: %s",
+		return currentWith(fmt.Sprintf("Type checking gave warnings: %d, the first about %s: %s",
 			len(warnings), str(warnings[0], "fieldRef"), str(warnings[0], "warning")))
 	case field(obj, "status", "observedGeneration") == nil:
 		return notReported("ValidatingAdmissionPolicy has not been checked yet")

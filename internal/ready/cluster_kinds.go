@@ -1,6 +1,8 @@
 package ready
 
 import (
+	"reflect"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -35,8 +37,10 @@ func customResourceDefinition(obj *unstructured.Unstructured) Status {
 		return names.fatal()
 	case established.isFalse() && established.Reason != "Installing":
 		return established.fatal()
+	case names.isTrue() && !hasNames(obj):
+		return inProgress("NamesNotChecked", "the server has not checked its names yet")
 	case established.isTrue() && names.isFalse():
-		return current("CRD is established without some of its names: " + names.text())
+		return currentWith("CRD is established without some of its names: " + names.text())
 	case established.isTrue():
 		return current("CRD is established")
 	}
@@ -48,6 +52,19 @@ func customResourceDefinition(obj *unstructured.Unstructured) Status {
 func servesKind(obj *unstructured.Unstructured) bool {
 	for _, name := range []string{"kind", "plural"} {
 		if text(obj, "status", "acceptedNames", name) != text(obj, "spec", "names", name) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasNames reports whether the accepted names of a definition, if there are any, are those that it
+// has: after an update, the conditions are still about the earlier ones.
+func hasNames(obj *unstructured.Unstructured) bool {
+	accepted, _ := field(obj, "status", "acceptedNames").(map[string]any)
+	names, _ := field(obj, "spec", "names").(map[string]any)
+	for name, value := range names {
+		if len(accepted) > 0 && !reflect.DeepEqual(value, accepted[name]) {
 			return false
 		}
 	}

@@ -51,9 +51,11 @@ type Status struct {
 	// Since is the time at which the condition was written that makes the object Failed; zero if
 	// unknown. The condition may be older than the last change even if the generations agree.
 	Since time.Time `json:"-"`
+	// Warns is true if the object is Current, and Message is what users should know all the same.
+	Warns bool `json:"-"`
 }
 
-// Same reports whether two statuses are equal except for Since.
+// Same reports whether two statuses are equal to those who read them.
 func (s Status) Same(other Status) bool {
 	return s.State == other.State && s.Reason == other.Reason && s.Message == other.Message
 }
@@ -108,6 +110,10 @@ type judge = func(obj *unstructured.Unstructured) Status
 
 func current(message string) Status {
 	return Status{State: Current, Message: message}
+}
+
+func currentWith(warning string) Status {
+	return Status{State: Current, Message: warning, Warns: true}
 }
 
 func inProgress(reason, message string) Status {

@@ -412,6 +412,9 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 		if len(e.Unstored) > 0 {
 			r.env.WarnUnstored(e.Ref, op.Plan().Steps[e.Step].Source, e.Unstored)
 		}
+		if e.Kind == event.Settled && e.Status.Warns {
+			r.env.Warn(e.Ref, op.Plan().Steps[e.Step].Source, e.Status.Message)
+		}
 		wrote = wrote || e.NotRecreated ||
 			e.Kind == event.Acted && e.Op.Writes() && e.Outcome == event.Succeeded
 	}}
