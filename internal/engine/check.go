@@ -28,7 +28,8 @@ func (r *run) delayed(i int) bool { return r.tracks[i].delays }
 func (r *run) mustCheck(i int, step *plan.Step) bool {
 	t := &r.tracks[i]
 	return r.options.DryRun == DryRunNone && step.Op == plan.Unchanged && step.Draft == nil &&
-		step.ReasonCode != plan.ReasonFormer && t.late && t.next == nil
+		step.ReasonCode != plan.ReasonFormer && step.ReasonCode != plan.ReasonCompleted &&
+		t.late && t.next == nil
 }
 
 // startCheck starts a worker that reads the objects of all late unchanged steps that have begun, in

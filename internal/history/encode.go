@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -41,6 +42,8 @@ type entry struct {
 	Keys *[]string `json:"dataKeys,omitempty"`
 	// Unstored is that of the object.
 	Unstored []string `json:"unstored,omitempty"`
+	// Completed is that of the object.
+	Completed time.Time `json:"completed,omitzero"`
 }
 
 // secretData is the data of one Secret.
@@ -91,6 +94,15 @@ func line(value any) ([]byte, error) {
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(value)
 	return b.Bytes(), err
+}
+
+// DigestOf returns what Object.Digest is for an object that is no Secret.
+func DigestOf(obj *unstructured.Unstructured) (string, error) {
+	text, err := line(content(obj))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", object.RefOf(obj), err)
+	}
+	return digest(text), nil
 }
 
 // digest returns the first 128 bits of the SHA-256 of some bytes.

@@ -134,6 +134,8 @@ type Meta struct {
 	// Unstored is the number of values of the objects that the server did not store; see
 	// Object.Unstored.
 	Unstored int `json:"unstored,omitempty"`
+	// Completed is the number of Jobs that were seen to succeed; see Object.Completed.
+	Completed int `json:"completed,omitempty"`
 
 	// Partial is why the run did not make the cluster the same as the objects; empty if it meant to.
 	// Such a revision is never the last good one.
@@ -180,6 +182,8 @@ type Object struct {
 	Digest string // of the object as it was desired
 	// Unstored are the paths of values that the server did not store, as diff.Unstored returns them.
 	Unstored []string
+	// Completed is when a Job with this content has succeeded; zero if no run has seen that.
+	Completed time.Time
 	// Withheld is why the data of a Secret is not here; nil if the object is complete.
 	Withheld error
 

@@ -126,7 +126,7 @@ func (r *Revision) decode(
 			return nil, fmt.Errorf("the index names %s instead of %s", e.Ref, object.RefOf(obj))
 		}
 		o := Object{Unstructured: obj, Source: e.Source, Digest: e.Digest,
-			Unstored: e.Unstored, data: e.DataDigest, stringKeys: e.StringKeys}
+			Unstored: e.Unstored, Completed: e.Completed, data: e.DataDigest, stringKeys: e.StringKeys}
 		if e.Keys != nil {
 			o.keys = append([]string{}, *e.Keys...)
 		}

@@ -29,7 +29,8 @@ var (
 
 // Write stores a revision as the newest one and prunes the history. It returns the description with
 // the number and the parts. Of the description it sets Number, Record, Objects, Content,
-// Unstored and Parts, and Parent if that is 0. Of the objects, Digest and Withheld do not count.
+// Unstored, Completed and Parts, and Parent if that is 0. Of the objects, Digest and Withheld do
+// not count.
 //
 // For a set without Secrets in other namespaces that fits into one Secret it sends a list of
 // metadata, a creation and a deletion.
@@ -71,7 +72,7 @@ func (s *Store) write(ctx context.Context, r Revision, newest int) (head Head, e
 	w := &writer{Store: s, meta: r.Meta, details: r.Details, objects: sorted(r.Objects)}
 	number := newest + 1
 	w.meta.Number, w.meta.Parent, w.meta.Record = number, cmp.Or(r.Parent, newest), s.Set.Record
-	w.meta.Unstored = 0
+	w.meta.Unstored, w.meta.Completed = 0, 0
 	defer func() {
 		if err != nil {
 			// What stays is no revision: the next write deletes it.
@@ -185,8 +186,11 @@ func (w *writer) pack(refused map[string]bool) ([]map[string][]byte, error) {
 	for i, obj := range w.objects {
 		ref := object.RefOf(obj.Unstructured)
 		fields := content(obj.Unstructured)
-		e := entry{Ref: ref, Source: obj.Source, Data: w.dataOf(ref, refused), Unstored: obj.Unstored}
-		w.meta.Unstored += len(obj.Unstored)
+		e := entry{Ref: ref, Source: obj.Source, Data: w.dataOf(ref, refused), Unstored: obj.Unstored,
+			Completed: obj.Completed}
+		if w.meta.Unstored += len(obj.Unstored); !obj.Completed.IsZero() {
+			w.meta.Completed++
+		}
 		whole, err := line(fields)
 		stored := whole
 		if err == nil && e.Data != "" {

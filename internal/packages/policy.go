@@ -182,9 +182,7 @@ func isHeld(gk schema.GroupKind) bool {
 // Replacement returns when an object is deleted and created again: if a field that changes is
 // immutable, and the annotation or the options want it. The annotation has precedence.
 func (o PlanOptions) Replacement(obj *unstructured.Unstructured) (plan.Replacement, error) {
-	recreate := slices.ContainsFunc(o.Recreate, func(name string) bool {
-		return recreates(name, obj.GroupVersionKind().GroupKind())
-	})
+	recreate := o.Recreates(obj.GroupVersionKind().GroupKind())
 	if text, ok := object.AnnotationsOf(obj).Lookup(recreateKey); ok {
 		var err error
 		if recreate, err = strconv.ParseBool(text); err != nil {
@@ -207,6 +205,11 @@ func (o PlanOptions) replacementInBoth(obj *unstructured.Unstructured) (plan.Rep
 	default:
 		return o.Replacement(obj)
 	}
+}
+
+// Recreates reports whether the options name a kind of which objects are recreated.
+func (o PlanOptions) Recreates(gk schema.GroupKind) bool {
+	return slices.ContainsFunc(o.Recreate, func(name string) bool { return recreates(name, gk) })
 }
 
 // recreates reports whether a value of --recreate names a kind.

@@ -112,6 +112,7 @@ const (
 	ReasonAutoscaled     ReasonCode = "scaled"    // ReasonRef sets its replicas
 	ReasonLeaving        ReasonCode = "leaving"   // it is created once Step.Leaving is gone
 	ReasonTooLarge       ReasonCode = "large"     // it does not fit into LastApplied
+	ReasonCompleted      ReasonCode = "completed" // it has succeeded and removed itself: Have is nil
 )
 
 // Step is an operation on one object. Zero Needs, After and Rank let it start at once.

@@ -7,10 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+var jobKind = schema.GroupKind{Group: "batch", Kind: "Job"}
+
 // batch returns the judge of a kind that runs to completion or starts such objects.
 func batch(kind schema.GroupKind) judge {
 	switch kind {
-	case schema.GroupKind{Group: "batch", Kind: "Job"}:
+	case jobKind:
 		return job
 	case schema.GroupKind{Group: "batch", Kind: "CronJob"}:
 		return alwaysReady

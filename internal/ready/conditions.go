@@ -21,6 +21,7 @@ type Condition struct {
 type Facts struct {
 	Conditions []Condition
 	Created    time.Time // zero if unknown
+	Completed  time.Time // when a Job has succeeded; zero for others
 }
 
 // FactsOf returns the facts of an object.
@@ -28,7 +29,16 @@ func FactsOf(obj *unstructured.Unstructured) *Facts {
 	return &Facts{
 		Conditions: slices.Collect(conditions(obj)),
 		Created:    obj.GetCreationTimestamp().Time,
+		Completed:  completedAt(obj),
 	}
+}
+
+// completedAt returns when a Job has succeeded, zero for a Job that has not and for other objects.
+func completedAt(obj *unstructured.Unstructured) (at time.Time) {
+	if obj.GroupVersionKind().GroupKind() == jobKind && ConditionOf(obj, "Complete").isTrue() {
+		at, _ = time.Parse(time.RFC3339, text(obj, "status", "completionTime"))
+	}
+	return at
 }
 
 // ConditionOf returns the first condition of a type, or the zero Condition.

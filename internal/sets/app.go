@@ -277,8 +277,11 @@ func (o *appOperation) Lock() lock.Set { return apps.LockSet(o.set.name()) }
 
 // MakePlan reads the record and the cluster, and makes the plan.
 func (o *appOperation) MakePlan(ctx context.Context) (err error) {
-	o.prepared, err = o.prepare(ctx, o.options)
-	return o.set.nativeError(err)
+	if o.prepared, err = o.prepare(ctx, o.options); err != nil {
+		return o.set.nativeError(err)
+	}
+	leaveCompleted(ctx, o.cluster, o, o.options, o.set.request.Now())
+	return nil
 }
 
 // AllowDelete makes the plan again, so that it deletes the objects that it held back.

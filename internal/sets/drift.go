@@ -50,9 +50,11 @@ type Baseline struct {
 	desired  []plan.Desired
 	newest   *object.Set             // what the newest revision desires
 	unstored map[object.Ref][]string // what the server did not store of the desired objects
-	settings settings
-	last     history.Head   // the newest revision; zero for files
-	rules    *config.Config // of an app, with its rebase rules; nil for a package
+
+	completed completions // of the newest revision; nil until they are read
+	settings  settings
+	last      history.Head   // the newest revision; zero for files
+	rules     *config.Config // of an app, with its rebase rules; nil for a package
 }
 
 // NoRevisionError reports a set without a revision to compare with.
@@ -256,7 +258,7 @@ func (b *Baseline) Find(ctx context.Context, o drift.Options) (*Drift, error) {
 			return nil, err
 		}
 		found.Compared = append(found.Compared, d.live)
-		if result != nil {
+		if result != nil && !b.hasCompleted(ctx, d, result) {
 			found.Objects = append(found.Objects, *result)
 		}
 	}

@@ -76,7 +76,7 @@ func (s *packageSet) PrepareApply(
 		return nil, err
 	}
 	return packageOperation{
-		Operation: op, check: op.CheckRecordNamespace, set: s, options: o.PlanOptions,
+		Operation: op, cluster: c, check: op.CheckRecordNamespace, set: s, options: o.PlanOptions,
 	}, nil
 }
 
@@ -92,7 +92,7 @@ func (s *packageSet) PrepareDestroy(
 	if err := packages.CheckDefinition(ctx, c, s.inventory); err != nil {
 		return nil, err
 	}
-	return packageOperation{Operation: op, set: s, options: o.PlanOptions}, nil
+	return packageOperation{Operation: op, cluster: c, set: s, options: o.PlanOptions}, nil
 }
 
 // Targets returns the objects that the inventory lists.
@@ -137,6 +137,7 @@ func packageHistory(inv *inventory.Inventory) history.Set {
 // packageOperation is an operation on a package.
 type packageOperation struct {
 	*packages.Operation
+	cluster Cluster
 	check   func(context.Context) error // checks the plan; nil checks nothing
 	set     *packageSet
 	options packages.PlanOptions
@@ -166,8 +167,12 @@ func (o packageOperation) History() history.Set { return packageHistory(o.Invent
 
 // MakePlan reads the record and the cluster, and makes the plan.
 func (o packageOperation) MakePlan(ctx context.Context) error {
-	if err := o.Operation.MakePlan(ctx); err != nil || o.check == nil {
+	if err := o.Operation.MakePlan(ctx); err != nil {
 		return err
+	}
+	leaveCompleted(ctx, o.cluster, o, o.options, o.set.request.Now())
+	if o.check == nil {
+		return nil
 	}
 	return o.check(ctx)
 }

@@ -73,9 +73,10 @@ type Recorder struct {
 	created  *object.Set
 	wrote    *object.Set // also objects whose writes failed
 	unstored unstored
-	deleted  bool  // an object was deleted to be created again, and was not
-	unseen   bool  // the run does not wait until objects are ready
-	forgot   error // why the history of a destroyed set is not deleted
+	complete completions // Jobs that the run has seen succeed
+	deleted  bool        // an object was deleted to be created again, and was not
+	unseen   bool        // the run does not wait until objects are ready
+	forgot   error       // why the history of a destroyed set is not deleted
 }
 
 // NewRecorder returns a recorder of an operation.
@@ -83,7 +84,7 @@ func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 	return &Recorder{
 		Operation: op, options: o, changes: map[history.Change]int{}, causes: map[int]ready.Cause{},
 		evidence: newEvidence(), created: object.NewSet(), wrote: object.NewSet(),
-		unstored: newUnstored(),
+		unstored: newUnstored(), complete: completions{},
 		store: history.Store{
 			Cluster: c, Manager: HistoryManager, Limit: o.Limit, Secrets: o.Secrets,
 			Keep: o.Restores,
@@ -208,6 +209,7 @@ func (r *Recorder) add(e event.Event) {
 			r.deleted = r.deleted || e.NotRecreated
 		}
 	case event.Settled:
+		r.complete.add(e)
 		if e.Outcome == event.Failed || e.Outcome == event.TimedOut {
 			r.fail(e)
 		}
@@ -277,7 +279,8 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	}
 	objects := r.objects()
 	r.unstored.set(objects)
-	if !r.tried && !r.lacks(ctx, objects) {
+	completed := r.complete.set(objects)
+	if !r.tried && !r.lacks(ctx, objects, completed) {
 		return nil
 	}
 	revision := history.Revision{Meta: r.options.Describe(ctx)}
@@ -293,6 +296,7 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 		revision.Evidence = r.evidence.of(r.Manifests())
 	}
 	r.unstored.keep(ctx, &r.store, objects)
+	keepCompleted(ctx, &r.store, objects, r.wrote)
 	revision.Objects = objects
 	r.revision, err = r.store.Write(ctx, revision)
 	return r.explain(err)
@@ -312,7 +316,7 @@ func (r *Recorder) objects() (objects []history.Object) {
 // lacks reports whether the newest revision of the whole set does not describe it as a run without
 // changes has found it. It sends one request; without the right to list revisions, it returns
 // false.
-func (r *Recorder) lacks(ctx context.Context, objects []history.Object) bool {
+func (r *Recorder) lacks(ctx context.Context, objects []history.Object, completed int) bool {
 	heads, err := r.store.ListToWrite(ctx)
 	if err != nil {
 		return false
@@ -325,7 +329,7 @@ func (r *Recorder) lacks(ctx context.Context, objects []history.Object) bool {
 	if newest.Err != nil || newest.Outcome != history.Succeeded && newest.Outcome != r.outcome() {
 		return true
 	}
-	if r.unstored.count() > newest.Unstored {
+	if r.unstored.count() > newest.Unstored || completed > newest.Completed {
 		return true
 	}
 	digests, err := contentsOf(objects)

@@ -1,0 +1,187 @@
+package sets
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/drift"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+var jobKind = schema.GroupKind{Group: "batch", Kind: "Job"}
+
+// completedText is why a Job that does not exist is not created.
+const completedText = "it has succeeded, and its ttlSecondsAfterFinished has removed it"
+
+// clockSkew is how much the clock of the server may be ahead.
+const clockSkew = time.Minute
+
+// ttlOf returns how long a Job stays after its end; ok is false if it does not remove itself.
+func ttlOf(obj *unstructured.Unstructured) (ttl time.Duration, ok bool) {
+	if obj == nil || obj.GroupVersionKind().GroupKind() != jobKind {
+		return 0, false
+	}
+	seconds, ok, err := unstructured.NestedInt64(obj.Object, "spec", "ttlSecondsAfterFinished")
+	return time.Duration(seconds) * time.Second, ok && err == nil
+}
+
+// completion is a Job that was seen to succeed.
+type completion struct {
+	digest string // of its content
+	at     time.Time
+}
+
+// removed reports whether a Job with this completion has removed itself: it has the same content,
+// and its time is over. Before that somebody else has deleted it.
+func (c completion) removed(job *unstructured.Unstructured, now time.Time) bool {
+	ttl, ok := ttlOf(job)
+	if !ok || c.at.IsZero() || now.Add(clockSkew).Before(c.at.Add(ttl)) {
+		return false
+	}
+	digest, err := history.DigestOf(job)
+	return err == nil && digest == c.digest
+}
+
+// completions are Jobs that were seen to succeed.
+type completions map[object.Ref]completion
+
+// completionsOf returns those of a revision.
+func completionsOf(r *history.Revision) completions {
+	found := completions{}
+	for _, obj := range r.Objects {
+		if !obj.Completed.IsZero() {
+			found[object.RefOf(obj.Unstructured)] = completion{obj.Digest, obj.Completed}
+		}
+	}
+	return found
+}
+
+// newestCompletions returns those of the newest revision, none if it cannot be read: then a Job
+// runs again. It reads the revision only if that has any.
+func newestCompletions(ctx context.Context, s *history.Store) completions {
+	heads, err := s.ListToWrite(ctx)
+	if err != nil || len(heads) == 0 || heads[0].Err != nil || heads[0].Completed == 0 {
+		return nil
+	}
+	revision, err := s.Read(ctx, heads[0].Number)
+	if err != nil {
+		return nil
+	}
+	return completionsOf(revision)
+}
+
+// add collects a Job that a run has seen succeed.
+func (c completions) add(e event.Event) {
+	if e.Kind == event.Settled && e.Outcome == event.Succeeded && e.Op.Applies() && e.Facts != nil &&
+		!e.Facts.Completed.IsZero() {
+		c[e.Ref] = completion{at: e.Facts.Completed}
+	}
+}
+
+// set sets when the Jobs of a revision have succeeded, as the run has seen, and returns how many
+// have.
+func (c completions) set(objects []history.Object) (n int) {
+	for i := range objects {
+		obj := &objects[i]
+		if _, ok := ttlOf(obj.Unstructured); !ok {
+			continue
+		}
+		if obj.Completed = c[object.RefOf(obj.Unstructured)].at; !obj.Completed.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// keepCompleted sets, of the Jobs that the run has not written, what the newest revision says.
+func keepCompleted(
+	ctx context.Context, s *history.Store, objects []history.Object, wrote *object.Set,
+) {
+	var earlier completions
+	for i := range objects {
+		obj, ref := &objects[i], object.RefOf(objects[i].Unstructured)
+		if _, ok := ttlOf(obj.Unstructured); !ok || !obj.Completed.IsZero() || wrote.Has(ref) {
+			continue
+		}
+		if earlier == nil {
+			if earlier = newestCompletions(ctx, s); len(earlier) == 0 {
+				return
+			}
+		}
+		digest, err := history.DigestOf(obj.Unstructured)
+		if was := earlier[ref]; err == nil && was.digest == digest {
+			obj.Completed = was.at
+		}
+	}
+}
+
+// leaveCompleted lets a plan not create the Jobs that have succeeded and removed themselves, unless
+// their kind is to be recreated or others take values from them. It reads the history only if the
+// plan creates such a Job.
+func leaveCompleted(
+	ctx context.Context, c Cluster, op Operation, o packages.PlanOptions, now time.Time,
+) {
+	p := op.Plan()
+	sources := object.NewSet()
+	for i := range p.Steps {
+		for _, s := range p.Steps[i].Substitutions {
+			sources.Insert(s.Source)
+		}
+	}
+	var jobs []*plan.Step
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		_, ok := ttlOf(step.Want)
+		if ok && step.Op == plan.Create && step.Leaving == nil && step.Draft == nil &&
+			!sources.Has(step.Ref) {
+			jobs = append(jobs, step)
+		}
+	}
+	set := op.History()
+	if len(jobs) == 0 || o.Recreates(jobKind) || !op.Recorded() || set.ID == "" {
+		return
+	}
+	known := newestCompletions(ctx, storeOf(c, set))
+	if len(known) == 0 {
+		return
+	}
+	manifests := map[object.Ref]*unstructured.Unstructured{}
+	for _, d := range op.Manifests() {
+		manifests[object.RefOf(d.Object)] = d.Object
+	}
+	for _, step := range jobs {
+		if known[step.Ref].removed(manifests[step.Ref], now) {
+			step.Op, step.Wait, step.Patch, step.Diff = plan.Unchanged, false, diff.Patch{}, nil
+			step.ReasonCode, step.Reason = plan.ReasonCompleted, completedText
+		}
+	}
+}
+
+// hasCompleted reports whether an object that is missing is a Job which has succeeded and removed
+// itself, as the revision or the newest one says. That is read only then, once.
+func (b *Baseline) hasCompleted(ctx context.Context, d wantedObject, o *drift.Object) bool {
+	if _, ok := ttlOf(d.Object); !ok || o == nil || o.Kind != drift.Deleted {
+		return false
+	}
+	if b.completed == nil {
+		b.completed = completions{}
+		if _, store, err := OpenRevisions(ctx, b.cluster, b.request); err == nil {
+			for ref, c := range newestCompletions(ctx, store) {
+				b.completed[ref] = c
+			}
+		}
+	}
+	now := b.request.Now()
+	if b.completed[d.live].removed(d.Object, now) {
+		return true
+	}
+	return b.Revision != nil && completionsOf(b.Revision)[d.live].removed(d.Object, now)
+}
