@@ -55,10 +55,6 @@ var lawFaults = []struct {
 		regexp.MustCompile(`^server-side: .* a fix: a plan is not empty: .*\[\] }`),
 		"a fix does not leave all fields of a server-side set to its manager",
 	},
-	{
-		regexp.MustCompile(`-side: Feature/.* spec\.source: Too many: 2: must have at most 1`),
-		"a definition does not say that its fields are members of a union: what others set stays",
-	},
 }
 
 // TestLaws checks laws that hold for all objects, with sets of objects that are generated from the
