@@ -44,6 +44,8 @@ type Comparison struct {
 	// Manager and Operation say which owner is not another; no operation means both.
 	Manager   string
 	Operation metav1.ManagedFieldsOperationType
+	// TooMany are maps that would have too many fields with those of both objects, as in spec.source.
+	TooMany []string
 	// IgnoreAnnotations are keys of annotations that are not compared.
 	IgnoreAnnotations []string
 }

@@ -32,7 +32,8 @@ func Obstacles(c Comparison) (found []ContestedField, err error) {
 		return nil, nil
 	}
 	defer recoverError(&err)
-	paths := mergeFor(c.Want).obstacles(sidesOf(c.Base, c.Want, c.Live))
+	in := sidesOf(c.Base, c.Want, c.Live)
+	paths := append(mergeFor(c.Want).obstacles(in), in.surplus(c.TooMany)...)
 	for _, path := range paths {
 		field := ContestedField{Field: path.String(), path: path}
 		applied := false

@@ -178,6 +178,9 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 		done.unstored = unstored(r.plan, step, answer)
 		return done // other refusals may depend on what the same run would create before
 	}
+	if next, ok := r.plan.Exclude(step, tooMany(err)); ok {
+		return r.confirm(ctx, next)
+	}
 	if err != nil {
 		return r.refusedConfirmation(ctx, step, err, done)
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
@@ -39,6 +40,10 @@ func apply(
 		if next, ok := p.TakeOver(step, conflicts(refused)); ok {
 			step = next
 			stored, refused = write(ctx, c, p, step, o)
+		}
+		if next, ok := p.Exclude(step, tooMany(refused)); ok && stored == nil {
+			step = next
+			continue
 		}
 		if stored != nil || !overtaken(step, refused) {
 			return step, stored, refused
@@ -122,6 +127,20 @@ func overtaken(step *plan.Step, err error) bool {
 		return apierrors.IsAlreadyExists(err) || changed && step.ServerSide
 	}
 	return apierrors.IsNotFound(err) || changed
+}
+
+// tooMany returns the lists and maps of which a refusal says that they have too much in them.
+func tooMany(err error) (fields []string) {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == metav1.CauseType(field.ErrorTypeTooMany) {
+			fields = append(fields, cause.Field)
+		}
+	}
+	return fields
 }
 
 // conflicts returns the fields over which a server-side apply failed.

@@ -284,15 +284,16 @@ func (c Conflicts) Settle(in diff.Comparison) (*unstructured.Unstructured, []Con
 // obstacles returns the fields of a live object that are in the way of a server-side apply, with
 // their owners other than the applier.
 func (w writeMode) obstacles(
-	described, live *unstructured.Unstructured,
+	described *unstructured.Unstructured, step *Step,
 ) ([]diff.ContestedField, error) {
+	live := step.Have
 	want, err := w.ignore.Keep(described, live)
 	if err != nil {
 		return nil, fmt.Errorf("keep ignored fields: %w", err)
 	}
 	return Obstacles(diff.Comparison{
 		Want: want, Live: live, Base: w.ownApplied(live), Manager: w.manager,
-		Operation: metav1.ManagedFieldsOperationApply,
+		Operation: metav1.ManagedFieldsOperationApply, TooMany: step.TooMany,
 	}, w.replaced(live))
 }
 

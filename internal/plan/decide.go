@@ -100,7 +100,7 @@ func (w writeMode) decideClientSide(
 	if want, err = w.ignore.Keep(want, step.Have); err != nil {
 		return fmt.Errorf("keep ignored fields: %w", err)
 	}
-	applied = former.withMarks(applied, step.Have)
+	applied = diff.WithSurplus(former.withMarks(applied, step.Have), want, step.Have, step.TooMany)
 	m, err := w.yield(step, want, func(want *unstructured.Unstructured) (m merged, err error) {
 		m.patch, m.result, err = diff.ThreeWay(applied, former.withMaps(want), step.Have)
 		if err != nil {
@@ -237,7 +237,7 @@ func (w writeMode) decideServerSide(
 		step.Op = Unchanged
 		return nil
 	}
-	step.Obstacles, err = w.obstacles(described, step.Have)
+	step.Obstacles, err = w.obstacles(described, step)
 	return err
 }
 
