@@ -55,8 +55,55 @@ func ClaimPatch(
 	if err := setFields(&claimed, taken); err != nil {
 		return Patch{}, err
 	}
+	return managedFieldsPatch(live, slices.Insert(entries, 0, claimed))
+}
+
+// RestoredPatch returns the patch that moves the fields which a manager owns by Update to its
+// ownership by Apply, as far as a described object has them; others are nobody's after it. It is
+// zero if there are none, and valid for the resource version of live only.
+func RestoredPatch(live, described *unstructured.Unstructured, manager string) (Patch, error) {
+	updated := fieldpath.NewSet()
+	var entries []metav1.ManagedFieldsEntry
+	at := -1 // of the entry of the applier
+	for _, entry := range live.GetManagedFields() {
+		own := isOf(entry, manager, live.GetAPIVersion())
+		switch {
+		case own && entry.Operation == metav1.ManagedFieldsOperationUpdate:
+			set, err := managedSet(entry)
+			if err != nil {
+				return Patch{}, err
+			}
+			updated = updated.Union(set)
+			continue
+		case own:
+			at = len(entries)
+		}
+		entries = append(entries, entry)
+	}
+	if updated.Empty() || at < 0 {
+		return Patch{}, nil
+	}
+	applied, err := managedSet(entries[at])
+	if err != nil {
+		return Patch{}, err
+	}
+	updated.Iterate(func(path fieldpath.Path) {
+		if _, has := valueAt(described.Object, path); has {
+			applied.Insert(path.Copy())
+		}
+	})
+	if err := setFields(&entries[at], applied); err != nil {
+		return Patch{}, err
+	}
+	return managedFieldsPatch(live, entries)
+}
+
+// managedFieldsPatch returns the patch that sets the managed fields of a live object.
+func managedFieldsPatch(
+	live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry,
+) (Patch, error) {
 	data, err := json.Marshal([]map[string]any{
-		{"op": "add", "path": "/metadata/managedFields", "value": slices.Insert(entries, 0, claimed)},
+		{"op": "add", "path": "/metadata/managedFields", "value": entries},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
 	})
 	if err != nil {

@@ -63,14 +63,14 @@ func adoptUpdates(
 	return &next, nil
 }
 
-// keepApplier makes the manager of the plan the applier of the fields that it has just updated, if
-// it is the applier of the object: its next apply would conflict with its own update. It returns
-// the object after that, also with an error.
+// keepApplier makes the manager of the plan the applier of the fields that it has just put back, as
+// far as the set describes them, if it is the applier of the object: its next apply would conflict
+// with its own update. It returns the object after that, also with an error.
 func keepApplier(
-	ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured,
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	for attempt := 1; isApplier(live, p.Manager); attempt++ {
-		patch, err := diff.UpdateToApplyPatch(live, p.Manager)
+		patch, err := diff.RestoredPatch(live, step.Described, p.Manager)
 		if err != nil || len(patch.Data) == 0 {
 			return live, err
 		}

@@ -240,7 +240,7 @@ func write(
 	}
 	switch {
 	case step.Reverts != nil && err == nil && o.DryRun == DryRunNone:
-		return keepApplier(ctx, c, p, live)
+		return keepApplier(ctx, c, p, step, live)
 	case !step.ServerSide || step.Reverts != nil:
 		return live, err
 	case w.StreamOnce && cluster.BrokenStream(err):

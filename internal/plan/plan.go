@@ -192,6 +192,9 @@ type Step struct {
 	// returns the same update of a newer state of the object, if others have changed that since the
 	// plan was made. The manager of the plan stays the applier of the fields if it applied the object.
 	Reverts func(live *unstructured.Unstructured) (*Step, error) `json:"-"`
+	// Described is what the set applies to an object whose fields Reverts puts back: the manager does
+	// not become the applier of others, such as defaults.
+	Described *unstructured.Unstructured `json:"-"`
 
 	// Permit returns an error if the step must not be decided again for a newer state of its object.
 	// Nil permits all.

@@ -325,8 +325,12 @@ func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 		o = again
 	}
 	replace, recreate, wait := step.Replace, step.Recreate, step.Wait
+	described := wanted.Object
+	if step.ServerSide {
+		described = step.Want
+	}
 	leaveUnchanged(step)
-	step.Wait = wait
+	step.Wait, step.Described = wait, described
 	next, err := r.baseline.reverted(*step, live, o.Drifted(), r.plan.Decider == nil)
 	if err != nil {
 		return err
