@@ -155,7 +155,10 @@ func (s appliedFields) alone(live any) any {
 	case map[string]any:
 		part := map[string]any{}
 		for name, mine := range s.mine.fields {
-			if value := (appliedFields{mine, s.others.field(name)}).alone(live[name]); value != nil {
+			inner := appliedFields{mine, s.others.field(name)}
+			have, exists := live[name]
+			value := inner.alone(have)
+			if value != nil || exists && have == nil && mine.isLeaf() && inner.others == nil {
 				part[name] = value
 			}
 		}

@@ -3,22 +3,48 @@ package diff
 import (
 	"encoding/base64"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// PruneNulls returns a copy of an object without the map values that are null. In a patch null
-// deletes a field; an object that is created must not have nulls, or the first apply and the second
-// would differ. Null list items stay.
+// PruneNulls returns a copy of an object without the map values that are null, unless the server
+// stores them. In a patch null deletes a field; an object that is created must not have nulls that
+// are not stored, or the first apply and the second would differ. Null list items stay.
 func PruneNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {
 		return nil
 	}
 	out := obj.DeepCopy()
-	pruneNulls(out.Object)
+	if !HasStoredNulls(obj) {
+		pruneNulls(out.Object)
+	}
 	return out
+}
+
+// HasStoredNulls reports whether an object has map values that are null and that the server may
+// store: it does so in custom resources, where the schema says nothing else.
+func HasStoredNulls(obj *unstructured.Unstructured) bool {
+	if hasStatusRequests(obj) { // a kind of Kubernetes
+		return false
+	}
+	return hasNulls(without(obj.Object, "metadata", "status"))
+}
+
+func hasNulls(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, item := range v {
+			if item == nil || hasNulls(item) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasNulls)
+	}
+	return false
 }
 
 func pruneNulls(value any) {

@@ -10,18 +10,25 @@ import (
 )
 
 func TestPruneNulls(t *testing.T) {
-	before := `{"kind":"A","list":[null,{"gone":null,"kept":1}],"map":{"gone":null},"gone":null}`
-	obj := objectOf(t, before)
-	data, err := PruneNulls(obj).MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"kind":"A","list":[null,{"kept":1}],"map":{}}`
-	if diff := cmp.Diff(want, strings.TrimSpace(string(data))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(objectOf(t, before).Object, obj.Object); diff != "" {
-		t.Errorf("the argument was modified (-before +after):\n%s", diff)
+	const fields = `"kind":"A","list":[null,{"gone":null,"kept":1}],"map":{"gone":null}}`
+	for _, tc := range []struct{ before, want string }{
+		{`{"apiVersion":"v1",` + strings.Replace(fields, `"A"`, `"Pod"`, 1),
+			`{"apiVersion":"v1","kind":"Pod","list":[null,{"kept":1}],"map":{}}`},
+		{`{"apiVersion":"example.com/v1",` + fields, `{"apiVersion":"example.com/v1",` + fields},
+		{`{"apiVersion":"example.com/v1","kind":"A","metadata":{"labels":null},"status":null}`,
+			`{"apiVersion":"example.com/v1","kind":"A","metadata":{}}`},
+	} {
+		obj := objectOf(t, tc.before)
+		data, err := PruneNulls(obj).MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, strings.TrimSpace(string(data))); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(objectOf(t, tc.before).Object, obj.Object); diff != "" {
+			t.Errorf("the argument was modified (-before +after):\n%s", diff)
+		}
 	}
 	if PruneNulls(nil) != nil {
 		t.Error("PruneNulls(nil) is an object")

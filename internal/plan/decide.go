@@ -37,7 +37,7 @@ func (p *Plan) writeMode() writeMode {
 func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	step.Patch, step.Diff, step.Contested, step.Force = diff.Patch{}, nil, nil, false
 	step.Unmerged, step.Obstacles, step.ServerSide = nil, nil, w.serverSide
-	if step.ReasonCode == ReasonTooLarge {
+	if step.ReasonCode == ReasonServerSide {
 		step.ReasonCode, step.Reason = "", ""
 	}
 	former := w.owner.adopts(step.Have, want)
@@ -49,7 +49,7 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	}
 	if adopted := "it belonged to " + former.Text; former.Text != "" && step.Op == Update {
 		switch step.ReasonCode {
-		case ReasonTooLarge:
+		case ReasonServerSide:
 			step.Reason = adopted + "; " + step.Reason
 		case "":
 			step.ReasonCode, step.Reason = ReasonAdopted, adopted
@@ -68,7 +68,7 @@ func (p Policy) Changes(live, want *unstructured.Unstructured) (bool, error) {
 
 // decideClientSide decides by client-side apply. It changes want, which already carries the owner's
 // annotation and belongs to the step. The annotation keeps the applied configuration; if it is
-// empty, none is kept. If it is too large, the object is decided by server-side apply. The marks of
+// empty, none is kept. An object that cannot be written so is decided by server-side apply. The marks of
 // former owners are removed.
 func (w writeMode) decideClientSide(
 	step *Step, want *unstructured.Unstructured, former Others,
@@ -83,8 +83,8 @@ func (w writeMode) decideClientSide(
 	if err != nil {
 		return err
 	}
-	if !w.strict && w.isTooLarge(want, applied, step.Have) {
-		return w.decideTooLarge(step, want, former)
+	if why := w.unfit(want, applied, step.Have); why != "" {
+		return w.decideUnfit(step, want, former, why)
 	}
 	step.keepReplicas(want)
 	if step.Have == nil {

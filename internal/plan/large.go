@@ -62,11 +62,26 @@ func isAnnotated(obj *unstructured.Unstructured, key string) bool {
 	return ok
 }
 
-// decideTooLarge decides about an object whose applied configuration is too large for its
-// annotation, by server-side apply. It has the conflicts of client-side apply: unless they count,
-// fields of others are overwritten.
-func (w writeMode) decideTooLarge(
-	step *Step, want *unstructured.Unstructured, former Others,
+// unfit returns why client-side apply cannot write a desired object; empty if it can, or has to: its
+// applied configuration is too large for the annotation, or it has nulls that the server stores and
+// that a patch would take for deletions.
+func (w writeMode) unfit(want, applied, live *unstructured.Unstructured) string {
+	switch {
+	case w.strict || w.lastApplied == "":
+		return ""
+	case w.isTooLarge(want, applied, live):
+		return "too large for the annotation " + w.lastApplied
+	case diff.HasStoredNulls(want):
+		return "it has null values"
+	default:
+		return ""
+	}
+}
+
+// decideUnfit decides about an object that client-side apply cannot write, by server-side apply. It
+// has the conflicts of client-side apply: unless they count, fields of others are overwritten.
+func (w writeMode) decideUnfit(
+	step *Step, want *unstructured.Unstructured, former Others, why string,
 ) error {
 	annotations := want.GetAnnotations()
 	delete(annotations, w.lastApplied)
@@ -75,8 +90,7 @@ func (w writeMode) decideTooLarge(
 	step.Force = w.conflicts == ConflictsIgnored || w.conflicts == NoteConflicts
 	err := w.decideServerSide(step, want, former)
 	if err == nil && step.Op != Unchanged && step.Reason == "" {
-		step.ReasonCode = ReasonTooLarge
-		step.Reason = "written server-side: too large for the annotation " + w.lastApplied
+		step.ReasonCode, step.Reason = ReasonServerSide, "written server-side: "+why
 	}
 	return err
 }

@@ -111,7 +111,7 @@ const (
 	ReasonFormer         ReasonCode = "former"    // it stays as a former version of another object
 	ReasonAutoscaled     ReasonCode = "scaled"    // ReasonRef sets its replicas
 	ReasonLeaving        ReasonCode = "leaving"   // it is created once Step.Leaving is gone
-	ReasonTooLarge       ReasonCode = "large"     // it does not fit into LastApplied
+	ReasonServerSide     ReasonCode = "merged"    // client-side apply cannot write it
 	ReasonCompleted      ReasonCode = "completed" // it has succeeded and removed itself: Have is nil
 )
 
@@ -133,8 +133,8 @@ type Step struct {
 	Patch  diff.Patch                 `json:"patch,omitzero"` // client-side update, or orphan
 
 	// ServerSide lets the server merge Want into the object, by server-side apply. Creations and
-	// updates of a plan that writes server-side have it, and those of objects that are too large for
-	// client-side apply.
+	// updates of a plan that writes server-side have it, and those of objects that client-side apply
+	// cannot write.
 	ServerSide bool `json:"serverSide,omitempty"`
 	// Disown removes the marks of former owners, and what no apply removes, before a server-side
 	// apply.

@@ -57,7 +57,7 @@ func obstacleLines(step *plan.Step, fields []diff.ContestedField) string {
 // takeOverHint returns the way to get fields of others in a server-side apply. A run that applies
 // the other objects client-side has another flag for that.
 func takeOverHint(step *plan.Step) string {
-	if step.ReasonCode == plan.ReasonTooLarge {
+	if step.ReasonCode == plan.ReasonServerSide {
 		return overwriteHint
 	}
 	return "--force-conflicts takes them over"
