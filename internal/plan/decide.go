@@ -68,8 +68,8 @@ func (p Policy) Changes(live, want *unstructured.Unstructured) (bool, error) {
 
 // decideClientSide decides by client-side apply. It changes want, which already carries the owner's
 // annotation and belongs to the step. The annotation keeps the applied configuration; if it is
-// empty, none is kept. An object that cannot be written so is decided by server-side apply. The marks of
-// former owners are removed.
+// empty, none is kept. An object that cannot be written so is decided by server-side apply. The
+// marks of former owners are removed.
 func (w writeMode) decideClientSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {

@@ -62,9 +62,9 @@ func isAnnotated(obj *unstructured.Unstructured, key string) bool {
 	return ok
 }
 
-// unfit returns why client-side apply cannot write a desired object; empty if it can, or has to: its
-// applied configuration is too large for the annotation, or it has nulls that the server stores and
-// that a patch would take for deletions.
+// unfit returns why client-side apply cannot write a desired object; empty if it can, or has to.
+// Its applied configuration is too large for the annotation, or it has nulls that the server stores
+// and that a patch would take for deletions.
 func (w writeMode) unfit(want, applied, live *unstructured.Unstructured) string {
 	switch {
 	case w.strict || w.lastApplied == "":
