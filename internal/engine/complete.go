@@ -34,6 +34,11 @@ func sources(p *plan.Plan) map[object.Ref]bool {
 func (r *run) look(i int, s cluster.ObjectEvent) observation {
 	step := &r.plan.Steps[i]
 	seen := look(r.engine.rules(), s, step.Op.AwaitsDeletion())
+	if r.observing != nil && s.Object == nil {
+		if why, ok := r.observing.finished[step.Ref]; ok {
+			seen.verdict.Status = ready.Status{State: ready.Current, Message: why}
+		}
+	}
 	if r.sources[step.Ref] || step.Returns {
 		seen.object = s.Object
 	}

@@ -43,6 +43,10 @@ type ObserveOptions struct {
 	// Unattended is closed as soon as no run is in progress that could create objects. From then on
 	// an object that does not exist counts as failed if all are to become current. Nil is never.
 	Unattended <-chan struct{}
+
+	// Finished returns why some objects that do not exist are as they should be: they have done their
+	// work and removed themselves, and count as current. It is called once, if objects are missing.
+	Finished func(ctx context.Context, missing []object.Ref) map[object.Ref]string
 }
 
 // Observe emits the status of every object, in the order of refs and with the causes of those that
@@ -81,7 +85,9 @@ func (e *Engine) Observe(
 			sink(ev)
 		}
 	})
-	r.observing, r.unattended = &observing{until: o.Until, unserved: live.Unserved}, o.Unattended
+	r.observing, r.unattended = &observing{
+		until: o.Until, unserved: live.Unserved, finished: o.finished(ctx, refs, live),
+	}, o.Unattended
 	r.secretTexts = sync.OnceValue(func() *strings.Replacer {
 		return diff.SecretTexts(slices.Collect(maps.Values(live.Objects))...)
 	})
@@ -117,6 +123,23 @@ func (e *Engine) Observe(
 	}
 	r.emitUnmet(sink)
 	return met, nil
+}
+
+// finished returns why objects that do not exist are as they should be, unless deletions are
+// awaited.
+func (o *ObserveOptions) finished(
+	ctx context.Context, refs []object.Ref, live *cluster.Snapshot,
+) map[object.Ref]string {
+	var missing []object.Ref
+	for _, ref := range refs {
+		if live.Objects[ref] == nil && !live.Unserved.Has(ref) {
+			missing = append(missing, ref)
+		}
+	}
+	if o.Finished == nil || o.Until == UntilDeleted || len(missing) == 0 {
+		return nil
+	}
+	return o.Finished(ctx, missing)
 }
 
 // errAbsent is the error of an awaited object that does not exist.
@@ -190,6 +213,7 @@ func (r *run) observeAgain(ctx context.Context) {
 type observing struct {
 	until    Until
 	unserved *object.Set // objects of kinds that the server does not serve
+	finished map[object.Ref]string
 
 	unattended bool // no run is in progress that could create objects
 }

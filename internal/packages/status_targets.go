@@ -19,6 +19,8 @@ type StatusTargets struct {
 	Remote bool       // several inventories, so that it has to be said which
 	Locks  []lock.Set // what runs lock that may create the objects
 	Hidden error      // why there may be more objects, which cannot be listed; nil if there are none
+	// Finished is that of engine.ObserveOptions.
+	Finished func(ctx context.Context, missing []object.Ref) map[object.Ref]string
 }
 
 // NewStatusTargets returns the objects of one record.

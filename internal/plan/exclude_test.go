@@ -39,7 +39,7 @@ func TestExclude(t *testing.T) {
 		fields := `{"f:spec":{"f:source":{"f:url":{},"f:text":{}}}}`
 		live.SetManagedFields([]metav1.ManagedFieldsEntry{{
 			Manager: "kubectl-edit", Operation: "Update", APIVersion: "example.com/v1", Time: &now,
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
 		}})
 		p, err := plan.Build(plan.Input{
 			Desired: []plan.Desired{{Object: feature(map[string]any{"file": "a"})}},

@@ -2,6 +2,7 @@ package sets
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,8 +66,17 @@ func completionsOf(r *history.Revision) completions {
 }
 
 // newestCompletions returns those of the newest revision, none if it cannot be read: then a Job
-// runs again. It reads the revision only if that has any.
+// runs again.
 func newestCompletions(ctx context.Context, s *history.Store) completions {
+	if revision := newestCompleted(ctx, s); revision != nil {
+		return completionsOf(revision)
+	}
+	return nil
+}
+
+// newestCompleted returns the newest revision; nil if it cannot be read, or none of its Jobs was
+// seen to succeed, for which it need not be read.
+func newestCompleted(ctx context.Context, s *history.Store) *history.Revision {
 	heads, err := s.ListToWrite(ctx)
 	if err != nil || len(heads) == 0 || heads[0].Err != nil || heads[0].Completed == 0 {
 		return nil
@@ -75,7 +85,42 @@ func newestCompletions(ctx context.Context, s *history.Store) completions {
 	if err != nil {
 		return nil
 	}
-	return completionsOf(revision)
+	return revision
+}
+
+// Finished returns a function that returns why some missing objects of a set are as they should be:
+// Jobs that have succeeded and removed themselves. It reads the history only if Jobs are missing.
+func Finished(
+	c Cluster, set Set, now func() time.Time,
+) func(context.Context, []object.Ref) map[object.Ref]string {
+	return func(ctx context.Context, missing []object.Ref) map[object.Ref]string {
+		return finished(ctx, c, set, missing, now())
+	}
+}
+
+func finished(
+	ctx context.Context, c Cluster, set Set, missing []object.Ref, now time.Time,
+) map[object.Ref]string {
+	isJob := func(ref object.Ref) bool { return ref.GroupKind() == jobKind }
+	if !slices.ContainsFunc(missing, isJob) {
+		return nil
+	}
+	store, err := OpenHistory(ctx, c, set)
+	if err != nil {
+		return nil
+	}
+	revision := newestCompleted(ctx, store)
+	if revision == nil {
+		return nil
+	}
+	known, found := completionsOf(revision), map[object.Ref]string{}
+	for _, obj := range revision.Objects {
+		ref := object.RefOf(obj.Unstructured)
+		if slices.Contains(missing, ref) && known[ref].removed(obj.Unstructured, now) {
+			found[ref] = completedText
+		}
+	}
+	return found
 }
 
 // add collects a Job that a run has seen succeed.

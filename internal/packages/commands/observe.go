@@ -66,7 +66,7 @@ func (f *StatusFlags) Run(
 	printer := form.Printer(cancelWriter{env.Out, cancel}, m, children(ctx, client, set))
 	options := engine.ObserveOptions{
 		Until: engine.Until(f.Until.Value), Timeout: limit.OfFlag(f.Timeout), NoCauses: !form.Causes,
-		LogLines: f.LogLines, Stall: limit.None(),
+		LogLines: f.LogLines, Stall: limit.None(), Finished: m.Finished,
 	}
 	sink := printUnreachable(env.Err, printer.Event)
 	began, word := env.Now(), view.NewLastWord(lastWordPlan(refs, options.Until), nil,

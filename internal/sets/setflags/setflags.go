@@ -279,6 +279,7 @@ func (f *Flags) Targets(
 	m, err := set.Targets(ctx, client)
 	if err == nil {
 		WarnOfHidden(env, m)
+		m.Finished = sets.Finished(client, set, env.Now)
 	}
 	return m, client, err
 }
