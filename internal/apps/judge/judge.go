@@ -2,17 +2,18 @@
 //
 // Its input is a live object with its child objects. Its output is a Judgement, which holds the
 // lines that kapp prints. Both are pure: no cluster, no clock. Texts and results are kapp's, kind
-// by kind (the table in kinds.go). Package ready decides whether an object is being deleted, and
-// whether a Service or an APIService is available. About other kinds the two do not always agree:
+// by kind (the table in kinds.go), but for moments in the middle of a rollout that look done: kapp,
+// which reads every three seconds, seldom meets them, and a watch sees each (testdata/sequences).
+// Package ready decides whether an object is being deleted, and whether a Service or an APIService
+// is available. About other kinds the two packages do not always agree:
 //
-//	Deployment    kapp: done when no replica is unavailable and enough are ready, of any revision;
-//	              ready: waits for the new revision, until old pods are gone, the rollout complete
+//	Deployment    ready: waits for the end of the rollout by its condition, too
 //	              kapp: failed whenever Progressing is False; ready: for missed deadlines only
 //	              kapp: paused ones are judged like others; ready: they need not be updated
 //	DaemonSet     kapp: done when none is unavailable, waits for updated pods with OnDelete;
 //	              ready: compares the numbers scheduled and ready too, does not wait with OnDelete
 //	StatefulSet   kapp: waits for updated pods with OnDelete;
-//	              ready: does not, but compares available pods and revisions
+//	              ready: does not, but compares revisions
 //	Job           kapp: waits for suspended ones; ready: these are current
 //	Pod           kapp: crashing containers are no failure, the phase Unknown is;
 //	              ready: failed while containers keep crashing, the phase Unknown is unknown

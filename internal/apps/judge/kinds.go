@@ -55,7 +55,7 @@ var kinds = []kind{
 	{
 		group: "apiextensions.k8s.io",
 		name:  "CustomResourceDefinition",
-		judge: holding("Established", "NamesAccepted"),
+		judge: definition,
 	},
 	{group: "apiregistration.k8s.io", version: "v1", name: "APIService", judge: available},
 	{group: "apiregistration.k8s.io", version: "v1beta1", name: "APIService", judge: available},
@@ -121,7 +121,26 @@ func holding(conditions ...string) func(live) Judgement {
 	}
 }
 
+// definition judges a CustomResourceDefinition, whose conditions may be of before an update.
+func definition(o live) Judgement {
+	j := holding("Established", "NamesAccepted")(o)
+	switch {
+	case !j.Done:
+	case o.ready.Reason == ready.NotObserved:
+		j, _ = o.unobserved()
+	case o.ready.State == ready.InProgress:
+		j = ongoing(o.ready.Message)
+	}
+	return j
+}
+
+// available judges an APIService. A server calls one without a service available for the reason
+// Local, which says nothing of a service that it got since.
 func available(o live) Judgement {
+	_, served, _ := unstructured.NestedMap(o.Object, "spec", "service")
+	if served && o.condition("Available").reason == "Local" {
+		return ongoing("Condition Available is not set")
+	}
 	if o.ready.State == ready.Current {
 		return done("")
 	}

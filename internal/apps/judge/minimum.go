@@ -29,6 +29,9 @@ func enoughAvailable(o live, minimum string) Judgement {
 		return j
 	}
 	have := newest.count(0, "status", "availableReplicas")
+	if !o.paused() { // else, the newest may still be that of the template before
+		have = min(have, o.count(0, "status", "updatedReplicas"))
+	}
 	if have < want {
 		return ongoing(
 			fmt.Sprintf("Waiting for at least %d available replicas (currently %d available)", want-have,

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 func deployment(o live) Judgement {
@@ -35,20 +36,27 @@ func deployment(o live) Judgement {
 	return done("")
 }
 
-// rollingOut returns the judgement of a Deployment that has replicas of an earlier revision, or
-// lacks some of the present one, although all are available. A paused one rolls nothing out.
+// rollingOut returns the judgement of a Deployment that has replicas of an earlier revision, or too
+// many or too few of the present one, although all are available. A paused one rolls nothing out.
 func (o live) rollingOut() (Judgement, bool) {
-	if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); paused {
-		return Judgement{}, false
-	}
+	want, have := o.count(1, "spec", "replicas"), o.count(0, "status", "replicas")
 	updated := o.count(0, "status", "updatedReplicas")
-	if n := o.count(1, "spec", "replicas") - updated; n > 0 {
-		return ongoing(fmt.Sprintf("Waiting for %d replicas to be updated", n)), true
-	}
-	if n := o.count(0, "status", "replicas") - updated; n > 0 {
-		return ongoing(fmt.Sprintf("Waiting for %d old replicas to be deleted", n)), true
+	switch {
+	case have > want && have == updated:
+		return ongoing(fmt.Sprintf("Waiting for %d replicas to be deleted", have-want)), true
+	case o.paused():
+		return Judgement{}, false
+	case want > updated:
+		return ongoing(fmt.Sprintf("Waiting for %d replicas to be updated", want-updated)), true
+	case have > updated:
+		return ongoing(fmt.Sprintf("Waiting for %d old replicas to be deleted", have-updated)), true
 	}
 	return Judgement{}, false
+}
+
+func (o live) paused() bool {
+	paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
+	return paused
 }
 
 func daemonSet(o live) Judgement {
@@ -69,31 +77,45 @@ func statefulSet(o live) Judgement {
 	if j, waits := o.unobserved(); waits {
 		return j
 	}
-	want, partition := o.count(
-		1,
-		"spec",
-		"replicas",
-	), o.count(
-		0,
-		"spec",
-		"updateStrategy",
-		"rollingUpdate",
-		"partition",
-	)
-	if n := want - partition - o.count(0, "status", "updatedReplicas"); n > 0 {
-		message := fmt.Sprintf("Waiting for %d replicas to be updated", n)
-		if partition > 0 {
-			message += fmt.Sprintf(" (updating only %d of %d total)", want-partition, want)
-		}
-		return ongoing(message)
+	if j, waits := o.updatingReplicas(); waits {
+		return j
 	}
+	want := o.count(1, "spec", "replicas")
 	if n := want - o.count(0, "status", "readyReplicas"); n > 0 {
 		return ongoing(fmt.Sprintf("Waiting for %d replicas to be ready", n))
 	}
 	if n := o.count(0, "status", "replicas") - want; n > 0 {
 		return ongoing(fmt.Sprintf("Waiting for %d replicas to be deleted", n))
 	}
+	if n := want - o.count(0, "status", "availableReplicas"); n > 0 &&
+		o.count(0, "spec", "minReadySeconds") > 0 {
+		return ongoing(fmt.Sprintf("Waiting for %d replicas to be available", n))
+	}
 	return done("")
+}
+
+// updatingReplicas returns the judgement of a StatefulSet with too few replicas of the revision
+// that it updates to. Those below the partition are not updated.
+func (o live) updatingReplicas() (Judgement, bool) {
+	want, words := o.count(1, "spec", "replicas"), ""
+	partition := o.count(0, "spec", "updateStrategy", "rollingUpdate", "partition")
+	if partition > 0 {
+		words = fmt.Sprintf(" (updating only %d of %d total)", want-partition, want)
+	}
+	n := want - partition - o.count(0, "status", "updatedReplicas")
+	if n <= 0 && o.goesBack() {
+		n, words = n+partition, ""
+	}
+	return ongoing(fmt.Sprintf("Waiting for %d replicas to be updated%s", n, words)), n > 0
+}
+
+// goesBack reports whether a StatefulSet updates to the revision that its replicas below the
+// partition have, so that these count as updated. Both counters are then of the same replicas, but
+// for one that is just being deleted.
+func (o live) goesBack() bool {
+	current, update := o.text("status", "currentRevision"), o.text("status", "updateRevision")
+	return current != "" && current == update &&
+		o.count(0, "status", "currentReplicas") <= o.count(0, "status", "updatedReplicas")
 }
 
 func job(o live) Judgement {
@@ -123,6 +145,10 @@ func pod(o live) Judgement {
 		}
 		return ongoing("Pending")
 	case "Running":
+		if o.ready.Reason == ready.NotObserved { // the conditions are of before an update
+			j, _ := o.unobserved()
+			return j
+		}
 		return holding("Initialized", "Ready", "PodScheduled")(o)
 	case "Succeeded":
 		return done("")
