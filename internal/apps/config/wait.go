@@ -76,14 +76,18 @@ func (w waitRule) judge(obj *unstructured.Unstructured) (j judge.Judgement, unbl
 }
 
 // judgeConditions checks for failures, then for successes, then for conditions that unblock
-// others.
+// others. While a condition with a timeout holds, the object is neither.
 func (w waitRule) judgeConditions(obj *unstructured.Unstructured,
 	status map[string]any) (j judge.Judgement, unblock bool) {
 	late, message := false, ""
 	for _, found := range w.matchedConditions(status) {
-		if found.observed && found.generation != obj.GetGeneration() {
+		switch {
+		case found.observed && found.generation != obj.GetGeneration():
 			late = true
-		} else if found.failure {
+		case found.timeout > 0:
+			j.Message = found.name + ": " + found.reason + found.explanation()
+			return j, false
+		case found.failure:
 			j.Done, j.Message = true, "Encountered failure condition "+found.words()+found.explanation()
 			return j, false
 		}
