@@ -2,10 +2,13 @@ package apps
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // Child objects are found by the labels of the object: one of an app that is given by labels lacks
@@ -23,5 +26,45 @@ func TestChildren(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || (len(kinds) > 0) != (want != nil) {
 			t.Errorf("%s: kinds %v, labels (-want +got):\n%s", labels, kinds, diff)
 		}
+	}
+}
+
+// A failure that is older than the last change may be of before it: what counts is the time of the
+// condition that makes the object fail, and not that of others, which the change may have caused.
+func TestFailureSince(t *testing.T) {
+	const (
+		before = "2026-01-01T00:00:00Z"
+		after  = "2026-01-01T01:00:00Z"
+	)
+	rules := resource.Resource{Unstructured: liveOf(t, `{apiVersion: kapp.k14s.io/v1alpha1,
+		kind: Config, waitRules: [{conditionMatchers: [{type: Failed, status: "True", failure: true}],
+		resourceMatchers: [{apiGroupKindMatcher: {apiGroup: example.com, kind: A}}]}]}`)}
+	_, conf, err := config.Extract([]resource.Resource{rules}, Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, object, want string }{
+		{"another condition is later", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 2},
+			status: {observedGeneration: 2, conditions: [
+			{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, lastTransitionTime: "` + before + `"},
+			{type: Available, status: "False", lastTransitionTime: "` + after + `"}]}}`, before},
+		{"the condition failed again", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 2},
+			status: {observedGeneration: 2, conditions: [{type: Progressing, status: "False", reason: FailedCreate,
+			lastTransitionTime: "` + before + `", lastUpdateTime: "` + after + `"}]}}`, after},
+		{"a wait rule", `{apiVersion: example.com/v1, kind: A, metadata: {name: a}, status: {conditions: [
+			{type: Ready, status: "Unknown", lastTransitionTime: "` + after + `"},
+			{type: Failed, status: "True", lastTransitionTime: "` + before + `"}]}}`, before},
+		{"a package", `{apiVersion: packaging.carvel.dev/v1alpha1, kind: PackageInstall, metadata: {name: a},
+			status: {conditions: [{type: ReconcileFailed, status: "True", lastTransitionTime: "` + before + `"},
+			{type: Other, status: "True", lastTransitionTime: "` + after + `"}]}}`, before},
+		{"no condition fails", `{apiVersion: v1, kind: Pod, metadata: {name: a}, status: {phase: Failed,
+			conditions: [{type: Ready, status: "False", lastTransitionTime: "` + after + `"}]}}`, after},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			v := (&Run{config: conf}).readyRules().Judge(liveOf(t, tc.object), nil)
+			if at := v.Since.Format(time.RFC3339); v.State != ready.Failed || at != tc.want {
+				t.Errorf("%s since %s, not %s: %s", v.State, at, tc.want, v.Message)
+			}
+		})
 	}
 }
