@@ -71,7 +71,9 @@ func (r readyRules) Judge(
 	j := judge.Of(obj, children, r.rules...)
 	v := ready.Verdict{Status: statusOf(j), Final: true}
 	if v.State == ready.Failed {
-		v.Since = lastTransition(obj)
+		if v.Since = j.Since; v.Since.IsZero() {
+			v.Since = lastTransition(obj)
+		}
 	}
 	if !j.Done {
 		_, v.Releases, _ = r.config.Judge(obj)
@@ -126,15 +128,14 @@ func statusOf(j judge.Judgement) ready.Status {
 	return ready.Status{State: state, Message: j.Message}
 }
 
-// lastTransition returns the time at which a condition of an object changed last; zero if no
-// condition says.
+// lastTransition returns the time at which a condition of an object was written last; zero if none
+// says.
 func lastTransition(obj *unstructured.Unstructured) time.Time {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	var last time.Time
 	for _, c := range conditions {
 		fields, _ := c.(map[string]any)
-		text, _ := fields["lastTransitionTime"].(string)
-		if at, err := time.Parse(time.RFC3339, text); err == nil && at.After(last) {
+		if at := judge.WrittenAt(fields); at.After(last) {
 			last = at
 		}
 	}

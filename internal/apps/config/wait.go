@@ -89,6 +89,7 @@ func (w waitRule) judgeConditions(obj *unstructured.Unstructured,
 			return j, false
 		case found.failure:
 			j.Done, j.Message = true, "Encountered failure condition "+found.words()+found.explanation()
+			j.Since = found.written
 			return j, false
 		}
 	}
@@ -120,6 +121,7 @@ type matchedCondition struct {
 	condition
 	reason, message string
 	generation      int64
+	written         time.Time
 }
 
 func (s matchedCondition) words() string {
@@ -137,7 +139,7 @@ func (w waitRule) matchedConditions(status map[string]any) []matchedCondition {
 			fields, _ := item.(map[string]any)
 			if text(fields, "type") == c.name && text(fields, "status") == c.status {
 				found = append(found, matchedCondition{c, text(fields, "reason"), text(fields, "message"),
-					number(fields["observedGeneration"])})
+					number(fields["observedGeneration"]), judge.WrittenAt(fields)})
 			}
 		}
 	}

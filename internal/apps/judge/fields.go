@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -48,13 +49,17 @@ func (o live) unobserved() (Judgement, bool) {
 }
 
 // condition is one entry of status.conditions; zero if there is none.
-type condition struct{ status, reason, message string }
+type condition struct {
+	status, reason, message string
+
+	written time.Time
+}
 
 // condition returns the first condition of a type. Its observedGeneration is ignored.
 func (o live) condition(name string) condition {
 	for _, m := range o.maps("status", "conditions") {
 		if m["type"] == name {
-			c := condition{}
+			c := condition{written: WrittenAt(m)}
 			c.status, _ = m["status"].(string)
 			c.reason, _ = m["reason"].(string)
 			c.message, _ = m["message"].(string)
@@ -62,6 +67,25 @@ func (o live) condition(name string) condition {
 		}
 	}
 	return condition{}
+}
+
+// WrittenAt returns when a condition was written last; zero if it does not say.
+func WrittenAt(condition map[string]any) time.Time {
+	var last time.Time
+	for _, key := range [...]string{"lastTransitionTime", "lastUpdateTime"} {
+		text, _ := condition[key].(string)
+		if at, err := time.Parse(time.RFC3339, text); err == nil && at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// fails returns the judgement of an object that failed by the condition.
+func (c condition) fails(message string) Judgement {
+	j := failed(message)
+	j.Since = c.written
+	return j
 }
 
 func (c condition) holds() bool { return c.status == "True" }

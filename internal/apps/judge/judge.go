@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -47,6 +48,7 @@ type Judgement struct {
 	Message    string     // the reason; may be empty
 	Ref        object.Ref // the object
 	Version    string     // of its kind, as in apiVersion
+	Since      time.Time  // the last write of the condition by which it failed; zero if unknown
 	// Children are printed while the object is not done: the child objects of the kinds that belong
 	// to its kind, in the order in which they are printed. They have no children themselves.
 	Children []Judgement

@@ -97,7 +97,7 @@ func reconciled(o live) Judgement {
 			if useful := o.text("status", "usefulErrorMessage"); useful != "" {
 				c.message = useful
 			}
-			return failed(failure.words + c.words())
+			return c.fails(failure.words + c.words())
 		}
 	}
 	if o.ready.State == ready.Terminating {

@@ -14,7 +14,7 @@ func deployment(o live) Judgement {
 		return j
 	}
 	if c := o.condition("Progressing"); c.status == "False" {
-		return failed("Deployment is not progressing: " + c.words())
+		return c.fails("Deployment is not progressing: " + c.words())
 	}
 	if c := o.condition("ReplicaFailure"); c.holds() {
 		return ongoing("Deployment has encountered replica failure: " + c.words())
@@ -123,7 +123,7 @@ func job(o live) Judgement {
 		return done("Completed")
 	}
 	if c := o.condition("Failed"); c.holds() {
-		return failed("Failed with reason " + c.reason + ": " + c.message)
+		return c.fails("Failed with reason " + c.reason + ": " + c.message)
 	}
 	return ongoing(fmt.Sprintf(
 		"Waiting to complete (%d active, %d failed, %d succeeded)",
