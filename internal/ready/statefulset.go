@@ -27,6 +27,9 @@ func statefulSet(obj *unstructured.Unstructured) Status {
 	}
 	partition, ok := integer(obj, "spec", "updateStrategy", "rollingUpdate", "partition")
 	if ok && partition != -1 {
+		if goesBack(obj, n) {
+			partition = 0
+		}
 		return partitionedRollout(n, partition)
 	}
 	return fullRollout(obj, n)
@@ -39,6 +42,15 @@ func isOnDelete(obj *unstructured.Unstructured) bool {
 
 // userUpdated returns the status of a stateful set whose pods are updated by users.
 func userUpdated() Status { return current("StatefulSet is using the ondelete update strategy") }
+
+// goesBack reports whether the template was taken back to that of the pods below the partition,
+// which count as updated then. Both counters are of the same pods, but for one that is just being
+// deleted.
+func goesBack(obj *unstructured.Unstructured, n replicas) bool {
+	revision := text(obj, "status", "currentRevision")
+	return revision != "" && revision == text(obj, "status", "updateRevision") &&
+		n.current <= n.updated
+}
 
 // partitionedRollout judges a stateful set that updates the pods from the partition's ordinal on.
 func partitionedRollout(n replicas, partition int64) Status {
