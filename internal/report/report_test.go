@@ -331,3 +331,19 @@ func FuzzRead(f *testing.F) {
 		Annotations(runs, "")
 	})
 }
+
+// TestPlaceOfBuilt checks that findings about objects of a base are beside the file of the base.
+func TestPlaceOfBuilt(t *testing.T) {
+	r := &Run{Folder: "shop/live"}
+	for source, want := range map[string]string{
+		"../base/web.yaml (built by kustomization.yaml)": "shop/base/web.yaml:1",
+		"kustomization.yaml (built):7":                   "shop/live/kustomization.yaml:1",
+		"kustomization.yaml (built)":                     "shop/live/kustomization.yaml:1",
+		"web.yaml:7":                                     "shop/live/web.yaml:7",
+	} {
+		file, line := r.place(source, "")
+		if got := fmt.Sprintf("%s:%d", file, line); got != want {
+			t.Errorf("the place of %s is %s, want %s", source, got, want)
+		}
+	}
+}

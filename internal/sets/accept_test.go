@@ -174,6 +174,8 @@ func TestAcceptLeaves(t *testing.T) {
 		{"list", "kind: List\napiVersion: v1\nitems: []\n", "flags.yaml",
 			"flags.yaml has it in a list"},
 		{"built", flags, "kustomization.yaml (built):3", "kustomization.yaml builds it"},
+		{"built from a base", flags, "../base/flags.yaml (built by kustomization.yaml)",
+			"kustomization.yaml builds it from ../base/flags.yaml: change that file yourself"},
 		{"other version", strings.Replace(flags, ": v1", ": v2", 1) + "data: {a: \"1\"}\n", "flags.yaml",
 			"flags.yaml has it as v2, and it was deployed as v1: apply the file first"},
 		{"gone", flags, "other.yaml", "other.yaml is no file"},

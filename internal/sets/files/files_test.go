@@ -121,7 +121,11 @@ func TestReadKustomization(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "app/kustomization.yaml", "namePrefix: my-\nresources: [a.yaml]\n", "app/a.yaml",
 		named("a"), "app/unused.yaml", named("unused"))
-	check(t, "built", read(t, "", "app"), "ConfigMap my-a in kustomization.yaml (built)")
+	check(t, "built", read(t, "", "app"), "ConfigMap my-a in a.yaml (built by kustomization.yaml)")
+	write(t, "over/lay/kustomization.yaml", "resources: [../../app]\n")
+	check(t, "of several folders", read(t, named("b"), "over/lay", "-"),
+		"ConfigMap my-a in app/a.yaml (built by over/lay/kustomization.yaml)",
+		"ConfigMap b in stdin")
 }
 
 // TestReadPackage checks that a package is not deployed as an app.
