@@ -530,6 +530,7 @@ var boundaries = map[string]boundary{
 		module: []string{
 			"diff",
 			"graph/draw",
+			"manifest",
 			"object",
 			"plaintext",
 			"ready",

@@ -8,6 +8,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 
@@ -31,18 +32,52 @@ type Origin struct {
 	Document int
 	// Line is the line of the file, counted from 1, on which the document's content starts.
 	Line int
+	// Builder is the path of the kustomization that built the object; empty if none did. Path is then
+	// the file that describes the object. If that is not known, Path is Builder, and the document and
+	// the line are those of the output of the build.
+	Builder string
 }
 
 // String returns the file and, if the file has several documents, the line of the document:
-// mysql/service.yaml:14.
+// mysql/service.yaml:14. For an object that was built it returns the file and the kustomization:
+// ../base/service.yaml (built by kustomization.yaml).
 func (o Origin) String() string {
-	if o.Document == 0 {
-		return o.Path
+	place := o.Path
+	switch {
+	case o.Builder == "":
+	case o.Builder == o.Path:
+		place += builtSuffix
+	default:
+		return fmt.Sprintf("%s (built by %s)", o.Path, o.Builder)
 	}
-	return fmt.Sprintf("%s:%d", o.Path, o.Line)
+	if o.Document == 0 {
+		return place
+	}
+	return fmt.Sprintf("%s:%d", place, o.Line)
 }
 
-var lineSuffix = regexp.MustCompile(`:\d+$`)
+// builtSuffix follows the name of a kustomization that stands for its output.
+const builtSuffix = " (built)"
+
+var (
+	lineSuffix = regexp.MustCompile(`:\d+$`)
+	builtPlace = regexp.MustCompile(`^(.+) \(built(?: by (.+))?\)$`)
+)
 
 // FileOf returns the path in the text of an origin.
-func FileOf(origin string) string { return lineSuffix.ReplaceAllString(origin, "") }
+func FileOf(origin string) string {
+	file := lineSuffix.ReplaceAllString(origin, "")
+	if match := builtPlace.FindStringSubmatch(file); match != nil {
+		return match[1]
+	}
+	return file
+}
+
+// BuilderOf returns the builder in the text of an origin.
+func BuilderOf(origin string) string {
+	match := builtPlace.FindStringSubmatch(lineSuffix.ReplaceAllString(origin, ""))
+	if match == nil {
+		return ""
+	}
+	return cmp.Or(match[2], match[1])
+}

@@ -14,15 +14,16 @@ type messages struct {
 	omitted int
 }
 
-// add adds the problems of a document, sorted by line.
-func (m *messages) add(where string, problems []problem) {
+// add adds the problems of a document, sorted by line. The text of a place is where, the line, and
+// from.
+func (m *messages) add(where, from string, problems []problem) {
 	slices.SortStableFunc(problems, func(a, b problem) int { return a.line - b.line })
 	for _, p := range problems {
 		if len(m.texts) == maxProblems {
 			m.omitted++
 			continue
 		}
-		place := plaintext.Line(fmt.Sprintf("%s %d: %s", where, p.line, p.subject))
+		place := plaintext.Line(fmt.Sprintf("%s %d%s: %s", where, p.line, from, p.subject))
 		message := plaintext.Line(p.message)
 		if p.metadata {
 			m.texts = append(m.texts, &MetadataError{place, message})

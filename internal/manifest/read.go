@@ -37,6 +37,19 @@ type Options struct {
 	// Budget limits the memory of the objects of all texts of a source together. Nil means that the
 	// text is the source.
 	Budget *yamlsize.Budget
+	// Built are the files that the documents of the output of a build come from, in their order; an
+	// empty path is not known. Nil means that the text is no output of a build. The name is then that
+	// of the kustomization.
+	Built []string
+}
+
+// builtFrom returns the file that a document of the output of a build comes from, empty if it is
+// not known, or the kustomization itself.
+func (o Options) builtFrom(number int, name string) string {
+	if number > len(o.Built) || o.Built[number-1] == name {
+		return ""
+	}
+	return o.Built[number-1]
 }
 
 // Foreign is what becomes of objects that are meant for other tools, as package foreign finds them.
@@ -203,25 +216,33 @@ func (d *document) read(node *yaml.Node, err error, text []byte) bool {
 func assemble(name string, documents []*document, o Options) ([]Object, error) {
 	var objects []Object
 	var errs, warnings messages
+	text, builder := name, ""
+	if o.Built != nil {
+		text, builder = name+builtSuffix, name
+	}
 	for _, d := range documents {
-		origin := Origin{Path: name, Document: d.number, Line: d.line}
-		where := fmt.Sprintf("%s: document %d, line", name, d.number)
+		origin := Origin{Path: name, Document: d.number, Line: d.line, Builder: builder}
+		where := fmt.Sprintf("%s: document %d, line", text, d.number)
 		if len(documents) == 1 {
 			origin.Document = 0
-			where = name + ": line"
+			where = text + ": line"
 		}
-		errs.add(where, d.problems)
+		from := o.builtFrom(d.number, name)
+		if from != "" {
+			origin.Path, from = from, ", from "+from
+		}
+		errs.add(where, from, d.problems)
 		errs.omitted += d.omitted
-		warnings.add(where, d.warnings)
+		warnings.add(where, from, d.warnings)
 		for _, obj := range d.objects {
 			objects = append(objects, Object{&unstructured.Unstructured{Object: obj}, origin})
 		}
 	}
 	if len(errs.texts) > 0 {
-		return nil, errs.join(name, "problem")
+		return nil, errs.join(text, "problem")
 	}
 	if len(warnings.texts) > 0 && o.Warn != nil {
-		o.Warn(warnings.join(name, "warning").Error())
+		o.Warn(warnings.join(text, "warning").Error())
 	}
 	return objects, nil
 }

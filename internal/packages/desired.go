@@ -16,7 +16,6 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
-	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -189,7 +188,7 @@ func (s Scope) place(obj manifest.Object, kind cluster.Kind) error {
 	}
 	namespace := obj.GetNamespace()
 	switch {
-	case !kind.Namespaced && strings.HasSuffix(obj.Origin.Path, kustomize.Built):
+	case !kind.Namespaced && obj.Origin.Builder != "":
 		obj.SetNamespace("") // kustomize does not know the scope of custom resources
 	case !kind.Namespaced && namespace != "":
 		return &ClusterScopedError{namespace}

@@ -80,10 +80,13 @@ func (s *source) manifests(ctx context.Context) ([]manifest.Object, error) {
 		return objects, errors.Join(badTop, err)
 	}
 	built, err := kustomize.Build(ctx, s.dir, s.root, s.options(skipLocal))
+	inventories := objects
 	for _, obj := range built {
 		if !isInventoryObject(obj.Object) {
 			objects = append(objects, obj)
+			continue
 		}
+		s.warnListed(obj, inventories)
 	}
 	return objects, errors.Join(badTop, err)
 }

@@ -142,3 +142,15 @@ func (s *source) checkListed(ctx context.Context, inventories []manifest.Object)
 	}
 	return nil
 }
+
+// warnListed warns of a ResourceGroup that the kustomization builds from a file, unless checkListed
+// does.
+func (s *source) warnListed(built manifest.Object, inventories []manifest.Object) {
+	isKnown := built.Origin.Path != built.Origin.Builder
+	isTop := func(o manifest.Object) bool { return o.Origin.Path == built.Origin.Path }
+	if s.warn != nil && isKnown && isGroup(built.Object) &&
+		!slices.ContainsFunc(inventories, isTop) {
+		s.warn(built.Origin.String() + ": the file of an inventory is no object of the package: " +
+			"take it out of resources")
+	}
+}

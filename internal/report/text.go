@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
@@ -80,7 +81,9 @@ func (r *Run) place(source, workspace string) (file string, line int) {
 		return "", 0
 	}
 	file, line = source, 1
-	if match := numbered.FindStringSubmatch(source); match != nil {
+	if manifest.BuilderOf(source) != "" {
+		file = manifest.FileOf(source) // a line of the output is none of the file
+	} else if match := numbered.FindStringSubmatch(source); match != nil {
 		file = match[1]
 		line, _ = strconv.Atoi(match[2]) // digits that are too many are no line
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/muster-deploy/muster/internal/drift"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/edit"
-	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 )
@@ -214,8 +213,12 @@ func (a *acceptor) document(
 	ctx context.Context, source string, obj *unstructured.Unstructured,
 ) (*document, error) {
 	path := manifest.FileOf(source)
-	if name, built := strings.CutSuffix(path, kustomize.Built); built {
-		return nil, fmt.Errorf("%s builds it from other files: change those yourself", name)
+	switch builder := manifest.BuilderOf(source); builder {
+	case "":
+	case path:
+		return nil, fmt.Errorf("%s builds it from other files: change those yourself", builder)
+	default:
+		return nil, fmt.Errorf("%s builds it from %s: change that file yourself", builder, path)
 	}
 	file, err := a.file(ctx, path)
 	if err != nil {

@@ -29,6 +29,7 @@ type disk struct {
 	real               string            // the path of the folder, without links
 	name               string            // what messages call the folder
 	checked            map[string][]byte // content by path relative to the folder
+	used               map[string]bool   // paths of the files that the build has read
 	reads, bytes       int               // of the build so far
 }
 
@@ -40,7 +41,7 @@ func openDisk(ctx context.Context, in Root) (*disk, error) {
 	}
 	return &disk{
 		ended: func() error { return context.Cause(ctx) }, root: root, real: in.Dir, name: in.remedy(),
-		checked: map[string][]byte{},
+		checked: map[string][]byte{}, used: map[string]bool{},
 	}, nil
 }
 
@@ -186,6 +187,7 @@ func (d *disk) ReadFile(path string) ([]byte, error) {
 			return nil, err
 		}
 	}
+	d.used[rel] = true
 	if text, exists := d.checked[rel]; exists {
 		return d.count(text, nil)
 	}

@@ -42,6 +42,8 @@ type recipe struct {
 	effects    []effect
 	configured []effect // of configurations of plugins in files, and in the kustomization itself
 	plugins    []plugin
+
+	transformers float64 // those that its fields configure
 }
 
 // plugin is an entry of a field that names configurations of plugins.

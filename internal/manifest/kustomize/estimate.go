@@ -24,6 +24,12 @@ const (
 	squareSteps    = 0.012 // to compare two keys of a map
 	patchSteps     = 300   // to patch an object, and for each byte of the patch:
 	patchByteSteps = 0.3
+	markSteps      = 15 // to read and to write the mark of a transformer
+)
+
+const (
+	maxRepeatedSteps = 5e6 // the limit of a build that is repeated to find files
+	markBytes        = 300 // of the mark of a transformer, about
 )
 
 // estimate computes what a build will take, in the order in which the library works.
@@ -42,6 +48,9 @@ type estimate struct {
 	custom  float64            // such fields
 	labels  float64            // the values that were added to each map of labels
 	added   map[string]float64 // the values that were added to a map, by what it is in
+
+	changes float64 // the most transformers of an object so far: each is in an annotation of it
+	marks   float64 // how often such an annotation was read and written, for each transformer in it
 }
 
 // addTo counts values that are added to one map.
@@ -56,11 +65,12 @@ func (e *tooMuchError) Error() string {
 	return e.path + ": " + e.field + " " + e.problem
 }
 
-// estimate returns an error for a build that takes too much.
-func (t *tree) estimate(dir string) error {
+// estimate returns an error for a build that takes too much. It reports whether a second build that
+// marks the objects takes little.
+func (t *tree) estimate(dir string) (repeatable bool, err error) {
 	rel, _, err := t.disk.resolve(dir)
 	if err != nil {
-		return nil // the build reports it
+		return false, nil // the build reports it
 	}
 	e := &estimate{
 		census: t.census, recipes: t.recipes, open: map[visit]bool{}, dir: t.dir,
@@ -76,9 +86,25 @@ func (t *tree) estimate(dir string) error {
 	}
 	s, at := amount{}, visit{folder: rel}
 	if err := e.folder(at, &s); err != nil || t.recipes[at] == nil {
-		return err
+		return false, err
 	}
-	return e.finish(t.recipes[at], &s)
+	if err := e.finish(t.recipes[at], &s); err != nil {
+		return false, err
+	}
+	return e.isRepeatable(&s), nil
+}
+
+// mark adds what a marked build does for some transformers.
+func (e *estimate) mark(transformers float64, s *amount) {
+	e.changes += transformers
+	e.marks += transformers * e.changes * s.objects
+}
+
+// isRepeatable reports whether a marked build of what was estimated takes little.
+func (e *estimate) isRepeatable(s *amount) bool {
+	marked := *s
+	marked.bytes += markBytes * e.changes * s.objects
+	return e.steps+markSteps*e.marks <= maxRepeatedSteps && marked.memory() <= maxMemory
 }
 
 // folder adds the objects of a folder to those that are there: for a component those of what names
@@ -111,6 +137,7 @@ func (e *estimate) folder(at visit, s *amount) error {
 	if err := e.add(r, "components", r.components, s, true); err != nil {
 		return err
 	}
+	e.mark(r.transformers, s)
 	for i := range r.effects {
 		if err := e.apply(r, &r.effects[i], s); err != nil {
 			return err
@@ -122,6 +149,7 @@ func (e *estimate) folder(at visit, s *amount) error {
 // configured applies the effects of plugins that files configure: of those that a kustomization
 // names, and of all that files below them name. The field is where the path has them.
 func (e *estimate) configured(at, r *recipe, field string, s *amount) error {
+	e.mark(float64(len(r.configured)), s)
 	for i := range r.configured {
 		if err := e.apply(at, &r.configured[i], s); err != nil {
 			return err
@@ -169,9 +197,14 @@ func (e *estimate) add(r *recipe, field string, entries []entry, s *amount, comp
 			fallthrough
 		default:
 			e.reads += 3
+			before := e.changes
+			if !component {
+				e.changes = 0
+			}
 			if err := e.folder(in.folder, &other); err != nil {
 				return err
 			}
+			e.changes = max(e.changes, before)
 		}
 		e.steps += other.objects * (s.objects + other.objects/2) * pairSteps
 		s.add(other)

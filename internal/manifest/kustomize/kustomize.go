@@ -17,15 +17,12 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/plaintext"
 )
-
-// Built is the end of the path in the origin of objects that were built.
-const Built = " (built)"
 
 // File returns the name of a folder's kustomization file, empty if there is none.
 func File(dir string) string {
@@ -48,8 +45,8 @@ func IsFile(name string) bool {
 }
 
 // Build builds a folder that has a kustomization file, in the order of its resources. The origin of
-// an object is its document in the output. Build first reports all references that are not
-// supported. It ends soon after the context does.
+// an object is the file that describes it, else its document in the output. Build first reports all
+// references that are not supported. It ends soon after the context does.
 func Build(
 	ctx context.Context, dir string, root Root, o manifest.Options,
 ) ([]manifest.Object, error) {
@@ -68,21 +65,17 @@ func Build(
 	t := newTree(disk, real)
 	t.readFolder(real, false)
 	err = errors.Join(context.Cause(ctx), t.join())
+	finds := false
 	if err == nil {
-		err = t.estimate(real)
+		finds, err = t.estimate(real)
 	}
 	if err != nil {
 		disk.root.Close()
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	built := make(chan []string, 1) // receives what the library logged
-	text, err := wait(ctx, func() ([]byte, error) {
+	b, err := wait(ctx, func() (build, error) {
 		defer disk.root.Close()
-		text, logged, err := library.capture(ctx, func() ([]byte, error) {
-			return run(ctx, disk, real, t.hasSchema, t.isSorted)
-		})
-		built <- logged
-		return text, err
+		return t.build(ctx, dir, finds)
 	})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -90,43 +83,43 @@ func Build(
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %s", name, errorText(real, root.Dir, err))
 	}
-	for _, line := range <-built {
+	for _, line := range b.logged {
 		t.warnings.add(filepath.Join(real, name), "%s", line)
 	}
 	t.warnings.warn(o.Warn)
-	return manifest.Parse(ctx, text, name+Built, o)
+	o.Built = b.files
+	return manifest.Parse(ctx, b.text, name, o)
 }
 
 // wait returns the result of a build, or the cause why the context ended. A build that the end of
 // the context does not reach goes to its end in the background.
-func wait(ctx context.Context, build func() ([]byte, error)) ([]byte, error) {
+func wait(ctx context.Context, run func() (build, error)) (build, error) {
 	type result struct {
-		text []byte
-		err  error
+		build
+		err error
 	}
 	done := make(chan result, 1)
 	go func() {
-		text, err := build()
-		done <- result{text, err}
+		b, err := run()
+		done <- result{b, err}
 	}()
 	select {
 	case r := <-done:
-		return r.text, r.err
+		return r.build, r.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return build{}, context.Cause(ctx)
 	}
 }
 
-// run builds a folder whose kustomizations were checked. A panic of the library is an error.
-func run(
-	ctx context.Context, disk filesys.FileSystem, dir string, hasSchema, isSorted bool,
-) (text []byte, err error) {
-	release, err := schemas.acquire(ctx, hasSchema)
+// run builds the folder, whose kustomizations were checked, and passes the objects to a function. A
+// panic of the library is an error.
+func (t *tree) run(ctx context.Context, read func(resmap.ResMap) error) (err error) {
+	release, err := schemas.acquire(ctx, t.hasSchema)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer release()
-	if hasSchema {
+	if t.hasSchema {
 		defer openapi.ResetOpenAPI()
 	}
 	defer func() {
@@ -135,14 +128,14 @@ func run(
 		}
 	}()
 	options := krusty.MakeDefaultOptions()
-	if isSorted {
+	if t.isSorted {
 		options.Reorder = krusty.ReorderOptionUnspecified // the library warns of two orders
 	}
-	built, err := krusty.MakeKustomizer(options).Run(disk, dir)
+	objects, err := krusty.MakeKustomizer(options).Run(t.disk, t.dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return built.AsYaml()
+	return read(objects)
 }
 
 // errorText returns the text of an error in one line, with paths relative to the package.

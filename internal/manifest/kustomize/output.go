@@ -32,17 +32,14 @@ func OwnProcess() {
 
 // capture runs a build, and returns the lines that the library logged. The library prints only
 // deprecated fields to standard error, and the tree warns of them.
-func (o *output) capture(
-	ctx context.Context, build func() ([]byte, error),
-) (text []byte, logged []string, err error) {
+func (o *output) capture(ctx context.Context, run func() error) (logged []string, err error) {
 	if o.null == nil {
-		text, err = build()
-		return text, nil, err
+		return nil, run()
 	}
 	select {
 	case o.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	lines := &bytes.Buffer{}
 	restore := o.redirect(lines)
@@ -50,14 +47,14 @@ func (o *output) capture(
 		restore()
 		<-o.turn
 	}()
-	text, err = build()
+	err = run()
 	for line := range strings.Lines(lines.String()) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "Warning: ")
 		if line != "" && len(logged) < maxProblems {
 			logged = append(logged, line)
 		}
 	}
-	return text, logged, err
+	return logged, err
 }
 
 // redirect sends what is logged to a writer, and what is printed to standard error nowhere. The

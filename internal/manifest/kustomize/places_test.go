@@ -37,7 +37,8 @@ func TestPlacesChangeNothing(t *testing.T) {
 		"managed":     hashed + "buildMetadata: [managedByLabel]\n",
 		"patch": hashed + "patches: [{target: {kind: ConfigMap}, patch: " +
 			`'[{"op": "test", "path": "/metadata/annotations", "value": null}]'}]` + "\n",
-		"source": hashed + "replacements:\n- source: {kind: ConfigMap, fieldPath: metadata.annotations}\n" +
+		"source": hashed + "replacements:\n" +
+			"- source: {kind: ConfigMap, fieldPath: metadata.annotations}\n" +
 			"  targets: [{select: {kind: ResourceQuota}, fieldPaths: [spec], options: {create: true}}]\n",
 	} {
 		t.Run(name, func(t *testing.T) {

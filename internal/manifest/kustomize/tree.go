@@ -31,9 +31,12 @@ type tree struct {
 	disk      *disk
 	resources *resmap.Factory
 	seen      map[visit]bool
-	hasSchema bool     // a kustomization has a schema of its own
-	isSorted  bool     // the kustomization of the package has an order of its own
-	warnings  problems // deprecated fields
+	hasSchema bool                 // a kustomization has a schema of its own
+	isSorted  bool                 // the kustomization of the package has an order of its own
+	isLinked  bool                 // a link or an absolute entry leads to a folder
+	top       *types.Kustomization // that of the package, as the library reads it
+	topFile   string               // its key in the content that was checked
+	warnings  problems             // deprecated fields
 	recipes   map[visit]*recipe
 	walked    int // the bytes of the files that were read for the estimate
 	walks     int // the number of times that one was
@@ -106,7 +109,11 @@ func (t *tree) readFolder(dir string, plugins bool) {
 	if plugins {
 		f.checkPlain(k)
 	}
-	t.write(path, filepath.Join(rel, filepath.Base(path)), k)
+	key := filepath.Join(rel, filepath.Base(path))
+	if folder == t.dir && !plugins {
+		t.top, t.topFile = k, key
+	}
+	t.write(path, key, k)
 }
 
 // longest returns the field of a kustomization with the longest list, and its length.
@@ -323,6 +330,7 @@ func (f *file) readEntries(field string, entries []string, plugins bool) []entry
 			entries[i] = local(name)
 			f.readFolder(path, plugins)
 			if rel, _, err := f.disk.resolve(path); err == nil {
+				f.isLinked = f.isLinked || path != filepath.Join(f.disk.real, rel) || filepath.IsAbs(name)
 				all = append(all, entry{folder: visit{rel, plugins}})
 			}
 		default:

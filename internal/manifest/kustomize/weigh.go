@@ -42,6 +42,21 @@ func (f *file) weigh(k *types.Kustomization) {
 		{field: "replacements", replacements: f.replacementsOf(k.Replacements)},
 		{field: "vars", scans: 10 * float64(len(k.Vars))},
 	}
+	r.transformers = transformersOf(k)
+}
+
+// transformersOf returns the number of transformers that the fields of a kustomization configure.
+func transformersOf(k *types.Kustomization) float64 {
+	n := len(k.Patches) + len(k.PatchesJson6902) + len(k.Images) + len(k.Replicas) + len(k.Labels)
+	for _, used := range []bool{
+		len(k.PatchesStrategicMerge) > 0, k.Namespace != "", k.NamePrefix != "", k.NameSuffix != "",
+		len(k.Labels)+len(k.CommonLabels) > 0, len(k.CommonAnnotations) > 0, len(k.Replacements) > 0,
+	} {
+		if used {
+			n++
+		}
+	}
+	return float64(n)
 }
 
 // measure returns the amount of what is in a text of the kustomization.

@@ -16,6 +16,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/input"
@@ -58,9 +59,22 @@ func (a Artifact) Bounds() packages.Root { return packages.Root{Dir: a.Root, Nam
 // bundle.
 func (a Artifact) Adorn(objects []manifest.Object) {
 	for i := range objects {
-		objects[i].Origin.Path = a.Name + "/" + objects[i].Origin.Path
+		origin := &objects[i].Origin
+		origin.Path = a.placeOf(origin.Path)
+		if origin.Builder != "" {
+			origin.Builder = a.placeOf(origin.Builder)
+		}
 		a.Images.Rewrite(objects[i].Object)
 	}
+}
+
+// placeOf returns the place of a file, whose path is relative to the folder and in the artifact.
+func (a Artifact) placeOf(file string) string {
+	folder := a.Name
+	for strings.HasPrefix(file, "../") && strings.Contains(folder, "/") {
+		folder, file = folder[:strings.LastIndex(folder, "/")], file[len("../"):]
+	}
+	return folder + "/" + file
 }
 
 // Read returns the objects of all paths, in their order. Those with a generateName have a name made
@@ -150,7 +164,11 @@ func (o Options) readFolder(
 		return objects, Prefixed(name, err)
 	}
 	for i := range objects {
-		objects[i].Origin.Path = path.Join(filepath.ToSlash(dir), objects[i].Origin.Path)
+		origin := &objects[i].Origin
+		origin.Path = path.Join(filepath.ToSlash(dir), origin.Path)
+		if origin.Builder != "" {
+			origin.Builder = path.Join(filepath.ToSlash(dir), origin.Builder)
+		}
 	}
 	return objects, Prefixed(dir, err)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
@@ -126,6 +127,15 @@ func TestReadKustomization(t *testing.T) {
 	check(t, "of several folders", read(t, named("b"), "over/lay", "-"),
 		"ConfigMap my-a in app/a.yaml (built by over/lay/kustomization.yaml)",
 		"ConfigMap b in stdin")
+	for name, want := range map[string]string{
+		"oci://reg/shop:1//over/lay":  "oci://reg/shop:1//a.yaml",
+		"GitRepository shop/over/lay": "GitRepository shop/a.yaml",
+	} {
+		objects := []manifest.Object{{Unstructured: &unstructured.Unstructured{}, Origin: manifest.Origin{
+			Path: "../../a.yaml", Builder: "kustomization.yaml"}}}
+		Artifact{Name: name}.Adorn(objects)
+		check(t, name, objects[0].Origin.String(), want+" (built by "+name+"/kustomization.yaml)")
+	}
 }
 
 // TestReadPackage checks that a package is not deployed as an app.
