@@ -156,3 +156,79 @@ func TestLargeFitsAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestFitsAgainBesideOthers: the way back to client-side apply removes nothing that others own, where
+// the manifest lacks all of a map or of a list item.
+func TestFitsAgainBesideOthers(t *testing.T) {
+	type fields = map[string]any
+	for _, tc := range []struct {
+		name, version, kind string
+		live, want          fields
+		ours, theirs        string // FieldsV1
+		patch               string // without metadata
+	}{
+		{
+			name: "map", version: "v1", kind: "ConfigMap",
+			live: fields{"data": fields{"ours": "a", "theirs": "b"}},
+			ours: `"f:data":{"f:ours":{}}`, theirs: `{"f:data":{"f:theirs":{}}}`,
+			patch: `"data":{"ours":null}`,
+		},
+		{
+			name: "map of a custom resource", version: "example.com/v1", kind: "Feature",
+			live:   fields{"spec": fields{"v": fields{"ours": nil, "theirs": "b"}, "gone": "x"}},
+			ours:   `"f:spec":{"f:v":{"f:ours":{}},"f:gone":{}}`,
+			theirs: `{"f:spec":{"f:v":{"f:theirs":{}}}}`,
+			patch:  `"spec":{"gone":null,"v":{"ours":null}}`,
+		},
+		{
+			name: "list items", version: "v1", kind: "Pod",
+			live: fields{"spec": fields{"containers": []any{
+				fields{"name": "main", "image": "i"},
+				fields{"name": "side", "image": "theirs", "tty": true},
+				fields{"name": "gone", "image": "ours", "stdin": false}, // with a default
+			}}},
+			want: fields{"spec": fields{"containers": []any{fields{"name": "main", "image": "i"}}}},
+			ours: `"f:spec":{"f:containers":{` +
+				`"k:{\"name\":\"main\"}":{".":{},"f:name":{},"f:image":{}},` +
+				`"k:{\"name\":\"side\"}":{".":{},"f:name":{},"f:tty":{}},` +
+				`"k:{\"name\":\"gone\"}":{".":{},"f:name":{},"f:image":{}}}}`,
+			theirs: `{"f:spec":{"f:containers":{"k:{\"name\":\"side\"}":{"f:image":{}}}}}`,
+			patch:  `{"$patch":"delete","name":"gone"}`,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			obj := func(content fields) *unstructured.Unstructured {
+				o := &unstructured.Unstructured{Object: fields{"metadata": fields{}}}
+				maps.Copy(o.Object, content)
+				o.SetAPIVersion(tc.version)
+				o.SetKind(tc.kind)
+				o.SetName("a")
+				o.SetNamespace("n")
+				return o
+			}
+			_, created := buildOne(t, largePolicy(), obj(tc.live), nil)
+			created.Want.SetAnnotations(maps.Clone(created.Want.GetAnnotations()))
+			live := liveOf(created, metav1.ManagedFieldsOperationApply, "")
+			entries := live.GetManagedFields()
+			entries[0].FieldsV1 = metav1.NewFieldsV1("{" + tc.ours + "}")
+			entries[0].APIVersion = tc.version
+			live.SetManagedFields(append(entries, metav1.ManagedFieldsEntry{
+				Manager: "other", Operation: metav1.ManagedFieldsOperationApply, APIVersion: tc.version,
+				FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(tc.theirs),
+			}))
+			annotations := live.GetAnnotations()
+			delete(annotations, "last")
+			live.SetAnnotations(annotations)
+			_, step := buildOne(t, largePolicy(), obj(tc.want), live)
+			patch := string(step.Patch.Data)
+			if step.Op != plan.Update || !strings.Contains(patch, tc.patch) ||
+				strings.Contains(patch, "theirs") || strings.Contains(patch, "side") &&
+				!strings.Contains(patch, "setElementOrder") {
+				t.Errorf("%s, patch %s", step.Op, patch)
+			}
+			if strings.Contains(patch, `"delete","name":"side"`) {
+				t.Errorf("an item of others goes: %s", patch)
+			}
+		})
+	}
+}
