@@ -96,7 +96,8 @@ func (r IgnoreRules) LeaveOut(
 }
 
 // AppliedPart returns the fields of a live object that a manager alone owns, nil if it has not
-// applied the object. Its next apply without them removes them.
+// applied the object, without list items of which others own a part: a merge would remove these as
+// a whole.
 func AppliedPart(
 	live *unstructured.Unstructured, manager string,
 ) (*unstructured.Unstructured, error) {
@@ -104,8 +105,58 @@ func AppliedPart(
 	if err != nil || !applied {
 		return nil, err
 	}
-	fields, _ := owners.alone(live.Object).(map[string]any)
+	fields, _ := owners.withoutSharedItems().alone(live.Object).(map[string]any)
 	return &unstructured.Unstructured{Object: fields}, nil
+}
+
+// withoutSharedItems returns the owners with all of the list items, of which others own a part,
+// belonging to these alone.
+func (s appliedFields) withoutSharedItems() appliedFields {
+	if s.mine == nil || s.others == nil {
+		return s
+	}
+	mine := *s.mine
+	mine.fields, mine.items = maps.Clone(mine.fields), maps.Clone(mine.items)
+	for name, field := range mine.fields {
+		mine.fields[name] = appliedFields{field, s.others.field(name)}.withoutSharedItems().mine
+	}
+	maps.DeleteFunc(mine.items, func(selector string, _ *listItem) bool {
+		return s.others.item(selector) != nil
+	})
+	return appliedFields{&mine, s.others}
+}
+
+// WithSharedMaps returns a desired object with empty maps in place of those that it lacks and in
+// which both a manager has applied fields and others own some: a merge then removes the fields of
+// the manager alone.
+func WithSharedMaps(
+	want, live *unstructured.Unstructured, manager string,
+) (*unstructured.Unstructured, error) {
+	owners, applied, err := readFieldSets(live, Applier{Manager: manager}.owns(live))
+	if err != nil || !applied {
+		return want, err
+	}
+	want = want.DeepCopy()
+	owners.keepShared(want.Object, live.Object)
+	return want, nil
+}
+
+func (s appliedFields) keepShared(want, live map[string]any) {
+	if s.mine == nil || s.others == nil {
+		return
+	}
+	for name, mine := range s.mine.fields {
+		inner, below := appliedFields{mine, s.others.field(name)}, fieldsOf(live, name)
+		if below == nil || mine.isLeaf() || inner.others == nil || inner.others.isLeaf() {
+			continue
+		}
+		if _, has := want[name]; !has {
+			want[name] = map[string]any{}
+		}
+		if fields, isMap := want[name].(map[string]any); isMap {
+			inner.keepShared(fields, below)
+		}
+	}
 }
 
 // sentAt returns the value that an apply sends at a path of a live object; nil for none.

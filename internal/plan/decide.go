@@ -102,6 +102,9 @@ func (w writeMode) decideClientSide(
 	}
 	applied = diff.WithSurplus(former.withMarks(applied, step.Have), want, step.Have, step.TooMany)
 	m, err := w.yield(step, want, func(want *unstructured.Unstructured) (m merged, err error) {
+		if want, err = w.withShared(want, applied, step.Have); err != nil {
+			return m, err
+		}
 		m.patch, m.result, err = diff.ThreeWay(applied, former.withMaps(want), step.Have)
 		if err != nil {
 			return m, fmt.Errorf("compute the change: %w", err)

@@ -24,6 +24,17 @@ func (w writeMode) base(live *unstructured.Unstructured) (*unstructured.Unstruct
 	return diff.AppliedPart(live, w.manager)
 }
 
+// withShared returns a desired object with the maps of which a base that is not the annotation has
+// a part, and others another.
+func (w writeMode) withShared(
+	want, base, live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	if base == nil || appliedTo(live, w.lastApplied) != nil {
+		return want, nil
+	}
+	return diff.WithSharedMaps(want, live, w.manager)
+}
+
 // isTooLarge reports whether a desired object with its applied configuration has annotations that
 // are too large for a server, and would not have them without it. Those of the live object that the
 // set has not applied count, too.
