@@ -59,8 +59,9 @@ func ClaimPatch(
 }
 
 // RestoredPatch returns the patch that moves the fields which a manager owns by Update to its
-// ownership by Apply, as far as a described object has them; others are nobody's after it. It is
-// zero if there are none, and valid for the resource version of live only.
+// ownership by Apply, as far as a described object has them; others are nobody's after it. If the
+// described object is nil, all are moved. It is zero if there are none, and valid for the resource
+// version of live only.
 func RestoredPatch(live, described *unstructured.Unstructured, manager string) (Patch, error) {
 	updated := fieldpath.NewSet()
 	var entries []metav1.ManagedFieldsEntry
@@ -88,7 +89,11 @@ func RestoredPatch(live, described *unstructured.Unstructured, manager string) (
 		return Patch{}, err
 	}
 	updated.Iterate(func(path fieldpath.Path) {
-		if _, has := valueAt(described.Object, path); has {
+		has := described == nil
+		if !has {
+			_, has = valueAt(described.Object, path)
+		}
+		if has {
 			applied.Insert(path.Copy())
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/crash"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // checked is what a check found of a step whose object was unchanged when the plan was made.
@@ -75,7 +76,11 @@ func (r *run) checkOne(step *plan.Step, snapshot *cluster.Snapshot) (*plan.Step,
 	switch {
 	case snapshot.Unserved.Has(step.Ref):
 		return nil, errors.New("the cluster does not serve its kind any more")
-	case live != nil && live.GetUID() == step.Have.GetUID() &&
+	case live == nil && ready.RemovesItself(step.Have):
+		next := *step
+		next.Complete()
+		return &next, nil
+	case live != nil && step.Have != nil && live.GetUID() == step.Have.GetUID() &&
 		live.GetResourceVersion() == step.Have.GetResourceVersion():
 		return step, nil
 	default:

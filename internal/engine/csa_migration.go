@@ -69,6 +69,9 @@ func adoptUpdates(
 func keepApplier(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
+	if p.LastApplied != "" && diff.ClientSideManagers(live, p.LastApplied).Has(p.Manager) {
+		return live, nil // its next apply is client-side
+	}
 	for attempt := 1; isApplier(live, p.Manager); attempt++ {
 		patch, err := diff.RestoredPatch(live, step.Described, p.Manager)
 		if err != nil || len(patch.Data) == 0 {

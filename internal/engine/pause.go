@@ -70,8 +70,9 @@ func (r *run) paused(ctx context.Context, i int, done *result) bool {
 	case why == passing && (r.interrupted || r.ended):
 		return false // it failed, and is not tried again
 	case why == passing && !at.After(now):
+		since, _ := r.patience(i, now)
 		done.err = &TimedOutError{
-			After: max(r.options.Retry.For.Duration(), now.Sub(t.tried).Truncate(time.Second)),
+			After: since.Sub(t.tried).Truncate(time.Second) + r.options.Retry.For.Duration(),
 			Last:  cluster.Redact(done.err, step.HoldsSecret()),
 		}
 		return false

@@ -108,10 +108,11 @@ type run struct {
 
 	inFlight  int // writes in progress
 	writes    writeLimit
-	pausing   int       // paused steps
-	refusing  time.Time // first write of a dry run for which a webhook could not be called; or zero
-	waiting   int       // written steps that have not settled
-	failing   int       // waiting steps whose objects have failed
+	pausing   int                  // paused steps
+	serving   map[object.Ref][]int // workloads behind Services of webhooks that cannot be called
+	refusing  time.Time            // first write of a dry run for which a webhook could not be called; or zero
+	waiting   int                  // written steps that have not settled
+	failing   int                  // waiting steps whose objects have failed
 	alarms    alarms
 	latest    time.Time // latest deadline set by the limit of the run
 	limited   []int     // steps with a limit of their own that were waited for

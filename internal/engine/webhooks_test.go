@@ -97,3 +97,46 @@ func TestWebhookThatStartsSlowly(t *testing.T) {
 		})
 	}
 }
+
+// hanging answers writes of ConfigMaps, once the Deployment "hook" exists, after a long time only:
+// its webhook accepts calls and does not answer.
+type hanging struct{ *enginetest.Cluster }
+
+func (h hanging) Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error) {
+	if w.Object.GetKind() != "ConfigMap" {
+		return h.Cluster.Write(ctx, w)
+	}
+	if h.Object(ref("Deployment/hook")) != nil {
+		time.Sleep(10*time.Second + time.Duration(w.Object.GetName()[0])*37*time.Millisecond)
+	}
+	return nil, apierrors.NewInternalError(errors.New(`failed calling webhook "check": failed to ` +
+		`call webhook: Post "https://hook.n.svc:443/?timeout=10s": context deadline exceeded`))
+}
+
+// A run ends that makes no progress, although it always has a write in progress that is repeated.
+func TestWebhookThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		service, hook := thing("Service/hook"), thing("Deployment/hook")
+		service.Object["spec"] = map[string]any{"selector": map[string]any{"app": "hook"}}
+		hook.Object["spec"] = map[string]any{"template": map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"app": "hook"}},
+		}}
+		objects := []*unstructured.Unstructured{service, hook}
+		for _, name := range strings.Split("abcdefgh", "") {
+			objects = append(objects, thing("ConfigMap/"+name))
+		}
+		e := &engine.Engine{Cluster: hanging{w.Cluster}, Records: w.store}
+		p, err := e.Plan(t.Context(), engine.Request{Desired: want(objects...), Policy: policy()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+		defer cancel()
+		options := engine.Options{Limits: engine.Limits{Stall: limit.After(time.Minute)}}
+		summary, err := e.Apply(ctx, p, options, func(event.Event) {})
+		if err != nil || summary.Failures() != 9 || ctx.Err() != nil {
+			t.Errorf("%d failures, %v, %v", summary.Failures(), err, ctx.Err())
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -129,14 +130,15 @@ func overtaken(step *plan.Step, err error) bool {
 	return apierrors.IsNotFound(err) || changed
 }
 
-// tooMany returns the lists and maps of which a refusal says that they have too much in them.
+// tooMany returns the maps of which a refusal says that they may have one field only.
 func tooMany(err error) (fields []string) {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil {
 		return nil
 	}
 	for _, cause := range status.Status().Details.Causes {
-		if cause.Type == metav1.CauseType(field.ErrorTypeTooMany) {
+		if cause.Type == metav1.CauseType(field.ErrorTypeTooMany) &&
+			strings.Contains(cause.Message, "must have at most 1 ") {
 			fields = append(fields, cause.Field)
 		}
 	}

@@ -288,11 +288,16 @@ func (o *Operation) MakePlan(ctx context.Context) error {
 
 // AllowDelete makes the plan again, so that it deletes the objects that it held back.
 func (o *Operation) AllowDelete(ctx context.Context) error {
+	o.PermitDelete()
+	return o.MakePlan(ctx)
+}
+
+// PermitDelete lets the next plan delete the objects that this one has held back.
+func (o *Operation) PermitDelete() {
 	for _, ref := range o.plan.HeldBack() {
 		o.options.AllowDelete = append(o.options.AllowDelete, ref.GroupKind().String())
 	}
 	o.Policy.Held = o.options.held()
-	return o.MakePlan(ctx)
 }
 
 // EmptyError reports a package without objects whose apply would prune everything that the package

@@ -85,6 +85,16 @@ const (
 	ReplaceImmutable Replacement = "immutable"
 )
 
+// Complete lets a step leave a Job as it is that has succeeded and removed itself.
+func (s *Step) Complete() {
+	s.Op, s.Have, s.Wait, s.Patch, s.Diff = Unchanged, nil, false, diff.Patch{}, nil
+	s.ReasonCode = ReasonCompleted
+	s.Reason = CompletedText
+}
+
+// CompletedText is why a Job that does not exist is not created.
+const CompletedText = "it has succeeded, and its ttlSecondsAfterFinished has removed it"
+
 // ReasonCode is the machine-readable form of Step.Reason.
 type ReasonCode string
 
@@ -193,7 +203,7 @@ type Step struct {
 	// plan was made. The manager of the plan stays the applier of the fields if it applied the object.
 	Reverts func(live *unstructured.Unstructured) (*Step, error) `json:"-"`
 	// Described is what the set applies to an object whose fields Reverts puts back: the manager does
-	// not become the applier of others, such as defaults.
+	// not become the applier of others, such as defaults. If it is nil, it does.
 	Described *unstructured.Unstructured `json:"-"`
 
 	// Permit returns an error if the step must not be decided again for a newer state of its object.

@@ -41,6 +41,13 @@ func completedAt(obj *unstructured.Unstructured) (at time.Time) {
 	return at
 }
 
+// RemovesItself reports whether an object, which may be nil, is a Job that has succeeded and is
+// removed by its own ttlSecondsAfterFinished.
+func RemovesItself(obj *unstructured.Unstructured) bool {
+	return obj != nil && !completedAt(obj).IsZero() &&
+		field(obj, "spec", "ttlSecondsAfterFinished") != nil
+}
+
 // ConditionOf returns the first condition of a type, or the zero Condition.
 func ConditionOf(obj *unstructured.Unstructured, kind string) Condition {
 	for c := range conditions(obj) {

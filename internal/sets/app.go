@@ -280,7 +280,7 @@ func (o *appOperation) MakePlan(ctx context.Context) (err error) {
 	if o.prepared, err = o.prepare(ctx, o.options); err != nil {
 		return o.set.nativeError(err)
 	}
-	leaveCompleted(ctx, o.cluster, o, o.options, o.set.request.Now())
+	leaveCompleted(ctx, o.cluster, o, o.options, nil, o.set.request.Now())
 	return nil
 }
 

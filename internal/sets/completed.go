@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/drift"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
@@ -18,9 +17,6 @@ import (
 )
 
 var jobKind = schema.GroupKind{Group: "batch", Kind: "Job"}
-
-// completedText is why a Job that does not exist is not created.
-const completedText = "it has succeeded, and its ttlSecondsAfterFinished has removed it"
 
 // clockSkew is how much the clock of the server may be ahead.
 const clockSkew = time.Minute
@@ -63,6 +59,16 @@ func completionsOf(r *history.Revision) completions {
 		}
 	}
 	return found
+}
+
+// countCompleted returns how many Jobs of a plan have succeeded and removed themselves.
+func countCompleted(p *plan.Plan) (n int) {
+	for i := range p.Steps {
+		if p.Steps[i].ReasonCode == plan.ReasonCompleted {
+			n++
+		}
+	}
+	return n
 }
 
 // newestCompletions returns those of the newest revision, none if it cannot be read: then a Job
@@ -117,7 +123,7 @@ func finished(
 	for _, obj := range revision.Objects {
 		ref := object.RefOf(obj.Unstructured)
 		if slices.Contains(missing, ref) && known[ref].removed(obj.Unstructured, now) {
-			found[ref] = completedText
+			found[ref] = plan.CompletedText
 		}
 	}
 	return found
@@ -146,14 +152,21 @@ func (c completions) set(objects []history.Object) (n int) {
 	return n
 }
 
-// keepCompleted sets, of the Jobs that the run has not written, what the newest revision says.
+// keepCompleted sets, of the Jobs that a plan has left as they are, what the newest revision says.
+// One that it was to create or change has not succeeded since.
 func keepCompleted(
-	ctx context.Context, s *history.Store, objects []history.Object, wrote *object.Set,
+	ctx context.Context, s *history.Store, objects []history.Object, p *plan.Plan,
 ) {
 	var earlier completions
+	left := object.NewSet()
+	for i := range p.Steps {
+		if op := p.Steps[i].Op; op == plan.Unchanged || op == plan.Keep {
+			left.Insert(p.Steps[i].Ref)
+		}
+	}
 	for i := range objects {
 		obj, ref := &objects[i], object.RefOf(objects[i].Unstructured)
-		if _, ok := ttlOf(obj.Unstructured); !ok || !obj.Completed.IsZero() || wrote.Has(ref) {
+		if _, ok := ttlOf(obj.Unstructured); !ok || !obj.Completed.IsZero() || !left.Has(ref) {
 			continue
 		}
 		if earlier == nil {
@@ -169,10 +182,12 @@ func keepCompleted(
 }
 
 // leaveCompleted lets a plan not create the Jobs that have succeeded and removed themselves, unless
-// their kind is to be recreated or others take values from them. It reads the history only if the
-// plan creates such a Job.
+// their kind is to be recreated, others take values from them, or all that was deployed beside them
+// is to be created again. It reads the history only if the plan creates such a Job. Members are the
+// objects of the record, nil if it lists none: a Job that is not among them is a new one.
 func leaveCompleted(
-	ctx context.Context, c Cluster, op Operation, o packages.PlanOptions, now time.Time,
+	ctx context.Context, c Cluster, op Operation, o packages.PlanOptions, members []object.Ref,
+	now time.Time,
 ) {
 	p := op.Plan()
 	sources := object.NewSet()
@@ -186,7 +201,7 @@ func leaveCompleted(
 		step := &p.Steps[i]
 		_, ok := ttlOf(step.Want)
 		if ok && step.Op == plan.Create && step.Leaving == nil && step.Draft == nil &&
-			!sources.Has(step.Ref) {
+			!sources.Has(step.Ref) && (members == nil || slices.Contains(members, step.Ref)) {
 			jobs = append(jobs, step)
 		}
 	}
@@ -194,20 +209,43 @@ func leaveCompleted(
 	if len(jobs) == 0 || o.Recreates(jobKind) || !op.Recorded() || set.ID == "" {
 		return
 	}
-	known := newestCompletions(ctx, storeOf(c, set))
-	if len(known) == 0 {
+	revision := newestCompleted(ctx, storeOf(c, set))
+	if revision == nil {
 		return
 	}
+	known := completionsOf(revision)
 	manifests := map[object.Ref]*unstructured.Unstructured{}
 	for _, d := range op.Manifests() {
 		manifests[object.RefOf(d.Object)] = d.Object
 	}
+	index := p.Index()
 	for _, step := range jobs {
-		if known[step.Ref].removed(manifests[step.Ref], now) {
-			step.Op, step.Wait, step.Patch, step.Diff = plan.Unchanged, false, diff.Patch{}, nil
-			step.ReasonCode, step.Reason = plan.ReasonCompleted, completedText
+		if known[step.Ref].removed(manifests[step.Ref], now) &&
+			!isRenewed(p, index, revision.Objects, step.Ref.Namespace) {
+			step.Complete()
 		}
 	}
+}
+
+// isRenewed reports whether a plan creates a namespace, or all that a revision had in it beside
+// Jobs that remove themselves: what these have done is gone.
+func isRenewed(p *plan.Plan, index plan.Index, before []history.Object, namespace string) bool {
+	home := object.Ref{Kind: plan.NamespaceKind.Kind, Name: namespace}
+	if i, ok := index[home]; ok && p.Steps[i].Op == plan.Create {
+		return true
+	}
+	created, others := 0, 0
+	for _, obj := range before {
+		i, ok := index[object.RefOf(obj.Unstructured)]
+		if _, isJob := ttlOf(obj.Unstructured); isJob || !ok || p.Steps[i].Ref.Namespace != namespace {
+			continue
+		}
+		others++
+		if p.Steps[i].Op == plan.Create {
+			created++
+		}
+	}
+	return others > 0 && created == others
 }
 
 // hasCompleted reports whether an object that is missing is a Job which has succeeded and removed

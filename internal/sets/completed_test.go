@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/history"
+	objects "github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // TestCompletionRemoved: a Job has removed itself if it has the content that was seen to succeed,
@@ -43,5 +45,58 @@ func TestCompletionRemoved(t *testing.T) {
 	}
 	if (completion{}).removed(job(int64(0)), now) {
 		t.Error("a Job that nobody has seen succeed counts")
+	}
+}
+
+// TestIsRenewed: what a Job has done is gone if its namespace is created, or all that was deployed
+// in it beside such Jobs.
+func TestIsRenewed(t *testing.T) {
+	object := func(kind, name string, spec map[string]any) history.Object {
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+		obj.SetAPIVersion("v1")
+		if kind == "Job" {
+			obj.SetAPIVersion("batch/v1")
+		}
+		obj.SetKind(kind)
+		obj.SetNamespace("shop")
+		obj.SetName(name)
+		return history.Object{Unstructured: obj}
+	}
+	before := []history.Object{
+		object("Job", "migrate", map[string]any{"ttlSecondsAfterFinished": int64(0)}),
+		object("ConfigMap", "a", nil), object("ConfigMap", "b", nil),
+	}
+	for name, tc := range map[string]struct {
+		a, b    plan.Op
+		home    plan.Op
+		renewed bool
+	}{
+		"nothing":   {plan.Unchanged, plan.Update, "", false},
+		"one":       {plan.Create, plan.Unchanged, "", false},
+		"all":       {plan.Create, plan.Create, "", true},
+		"namespace": {plan.Unchanged, plan.Unchanged, plan.Create, true},
+		"known":     {plan.Unchanged, plan.Unchanged, plan.Unchanged, false},
+	} {
+		p := &plan.Plan{Steps: []plan.Step{
+			{Op: plan.Create, Ref: refOf(object("Job", "migrate", nil))},
+			{Op: tc.a, Ref: refOf(object("ConfigMap", "a", nil))},
+			{Op: tc.b, Ref: refOf(object("ConfigMap", "b", nil))},
+		}}
+		if tc.home != "" {
+			p.Steps = append(p.Steps, plan.Step{Op: tc.home, Ref: objects.Ref{Kind: "Namespace", Name: "shop"}})
+		}
+		if got := isRenewed(p, p.Index(), before, "shop"); got != tc.renewed {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func refOf(obj history.Object) objects.Ref { return objects.RefOf(obj.Unstructured) }
+
+func TestCountCompleted(t *testing.T) {
+	if n := countCompleted(&plan.Plan{Steps: []plan.Step{
+		{ReasonCode: plan.ReasonCompleted}, {Op: plan.Create},
+	}}); n != 1 {
+		t.Errorf("%d Jobs have removed themselves", n)
 	}
 }

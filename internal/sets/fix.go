@@ -267,7 +267,7 @@ type revision struct {
 func (r *revision) step(step *plan.Step) error {
 	o := r.drifted[step.Ref]
 	switch {
-	case !step.Op.IsObject() || step.Op.External():
+	case !step.Op.IsObject() || step.Op.External() || step.ReasonCode == plan.ReasonCompleted:
 	case step.Op.Removes():
 		if step.Op != plan.Delete || o == nil || o.Kind != drift.Added || !r.options.DeleteAdded {
 			step.Op, step.Patch, step.Wait = plan.Keep, diff.Patch{}, false

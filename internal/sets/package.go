@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -170,11 +171,18 @@ func (o packageOperation) MakePlan(ctx context.Context) error {
 	if err := o.Operation.MakePlan(ctx); err != nil {
 		return err
 	}
-	leaveCompleted(ctx, o.cluster, o, o.options, o.set.request.Now())
+	members := append([]object.Ref{}, o.Plan().Recorded...) // not nil
+	leaveCompleted(ctx, o.cluster, o, o.options, members, o.set.request.Now())
 	if o.check == nil {
 		return nil
 	}
 	return o.check(ctx)
+}
+
+// AllowDelete makes the plan again, so that it deletes the objects that it held back.
+func (o packageOperation) AllowDelete(ctx context.Context) error {
+	o.PermitDelete()
+	return o.MakePlan(ctx)
 }
 
 // Define makes sure that the cluster can hold the record.

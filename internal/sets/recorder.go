@@ -279,7 +279,7 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	}
 	objects := r.objects()
 	r.unstored.set(objects)
-	completed := r.complete.set(objects)
+	completed := r.complete.set(objects) + countCompleted(r.Plan())
 	if !r.tried && !r.lacks(ctx, objects, completed) {
 		return nil
 	}
@@ -296,7 +296,7 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 		revision.Evidence = r.evidence.of(r.Manifests())
 	}
 	r.unstored.keep(ctx, &r.store, objects)
-	keepCompleted(ctx, &r.store, objects, r.wrote)
+	keepCompleted(ctx, &r.store, objects, r.Plan())
 	revision.Objects = objects
 	r.revision, err = r.store.Write(ctx, revision)
 	return r.explain(err)
