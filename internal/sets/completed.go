@@ -152,8 +152,8 @@ func (c completions) set(objects []history.Object) (n int) {
 	return n
 }
 
-// keepCompleted sets, of the Jobs that a plan has left as they are, what the newest revision says.
-// One that it was to create or change has not succeeded since.
+// keepCompleted sets, of the Jobs that a plan does not write, what the newest revision says. One
+// that it was to create or change has not succeeded since.
 func keepCompleted(
 	ctx context.Context, s *history.Store, objects []history.Object, p *plan.Plan,
 ) {

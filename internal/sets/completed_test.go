@@ -83,7 +83,8 @@ func TestIsRenewed(t *testing.T) {
 			{Op: tc.b, Ref: refOf(object("ConfigMap", "b", nil))},
 		}}
 		if tc.home != "" {
-			p.Steps = append(p.Steps, plan.Step{Op: tc.home, Ref: objects.Ref{Kind: "Namespace", Name: "shop"}})
+			home := objects.Ref{Kind: "Namespace", Name: "shop"}
+			p.Steps = append(p.Steps, plan.Step{Op: tc.home, Ref: home})
 		}
 		if got := isRenewed(p, p.Index(), before, "shop"); got != tc.renewed {
 			t.Errorf("%s: %t", name, got)
