@@ -106,13 +106,14 @@ type run struct {
 	messages       chan message
 	secretTexts    func() *strings.Replacer // hides the values of the Secrets of the set
 
-	inFlight  int // writes in progress
-	writes    writeLimit
-	pausing   int                  // paused steps
-	serving   map[object.Ref][]int // workloads behind Services of webhooks that cannot be called
-	refusing  time.Time            // first write of a dry run for which a webhook could not be called; or zero
-	waiting   int                  // written steps that have not settled
-	failing   int                  // waiting steps whose objects have failed
+	inFlight int // writes in progress
+	writes   writeLimit
+	pausing  int       // paused steps
+	refusing time.Time // first write of a dry run for which a webhook could not be called; or zero
+	waiting  int       // written steps that have not settled
+	failing  int       // waiting steps whose objects have failed
+	// workloads behind the Services of webhooks that cannot be called
+	serving   map[object.Ref][]int
 	alarms    alarms
 	latest    time.Time // latest deadline set by the limit of the run
 	limited   []int     // steps with a limit of their own that were waited for

@@ -85,7 +85,7 @@ const (
 	ReplaceImmutable Replacement = "immutable"
 )
 
-// Complete lets a step leave a Job as it is that has succeeded and removed itself.
+// Complete lets a step do nothing about a Job that has succeeded and removed itself.
 func (s *Step) Complete() {
 	s.Op, s.Have, s.Wait, s.Patch, s.Diff = Unchanged, nil, false, diff.Patch{}, nil
 	s.ReasonCode = ReasonCompleted

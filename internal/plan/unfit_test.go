@@ -157,7 +157,7 @@ func TestLargeFitsAgain(t *testing.T) {
 	}
 }
 
-// TestFitsAgainBesideOthers: the way back to client-side apply removes nothing that others own, where
+// TestFitsAgainBesideOthers: the way back to client-side apply removes nothing that others own, if
 // the manifest lacks all of a map or of a list item.
 func TestFitsAgainBesideOthers(t *testing.T) {
 	type fields = map[string]any
