@@ -10,17 +10,15 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// PruneNulls returns a copy of an object without the map values that are null, unless the server
-// stores them. In a patch null deletes a field; an object that is created must not have nulls that
-// are not stored, or the first apply and the second would differ. Null list items stay.
+// PruneNulls returns a copy of an object without the map values that are null. In a patch null
+// deletes a field; an object that is created must not have nulls, or the first apply and the second
+// would differ. Null list items stay.
 func PruneNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {
 		return nil
 	}
 	out := obj.DeepCopy()
-	if !HasStoredNulls(obj) {
-		pruneNulls(out.Object)
-	}
+	pruneNulls(out.Object)
 	return out
 }
 

@@ -88,7 +88,10 @@ func (w writeMode) decideClientSide(
 	}
 	step.keepReplicas(want)
 	if step.Have == nil {
-		step.Op, step.Want = Create, diff.PruneNulls(want)
+		step.Op, step.Want = Create, want
+		if !w.strict || !diff.HasStoredNulls(want) {
+			step.Want = diff.PruneNulls(want)
+		}
 		return nil
 	}
 	if applied != nil && reflect.DeepEqual(applied.Object, readLastApplied(want, annotation).Object) {
@@ -198,6 +201,9 @@ func (w writeMode) decideServerSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
 	want = diff.WithoutIgnored(want)
+	if !w.strict && diff.HasStoredNulls(want) {
+		want = diff.PruneNulls(want)
+	}
 	if w.encodes {
 		want, former.StaleData = diff.WithEncodedData(want),
 			diff.StaleStringData(step.Have, want, w.manager)

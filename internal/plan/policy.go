@@ -156,12 +156,11 @@ func (p Policy) NeedsOwners() bool {
 }
 
 // NeedsOwnersOf reports whether the owners of the fields of an object are needed, if it exists: of
-// each object, or of one that is probably written server-side.
+// each object, or of a large one, which is probably written server-side.
 func (p Policy) NeedsOwnersOf(desired *unstructured.Unstructured) bool {
 	const large = validation.TotalAnnotationSizeLimitB / 2 // without names, quotes and escapes
 	return p.NeedsOwners() ||
-		!p.OnlyClientSide && p.LastApplied != "" &&
-			(textSize(desired.Object) > large || diff.HasStoredNulls(desired))
+		!p.OnlyClientSide && p.LastApplied != "" && textSize(desired.Object) > large
 }
 
 // textSize returns the length of all texts in a value.

@@ -73,20 +73,13 @@ func isAnnotated(obj *unstructured.Unstructured, key string) bool {
 	return ok
 }
 
-// unfit returns why client-side apply cannot write a desired object; empty if it can, or has to.
-// Its applied configuration is too large for the annotation, or it has nulls that the server stores
-// and that a patch would take for deletions.
+// unfit returns why client-side apply cannot write a desired object; empty if it can, or has to:
+// its applied configuration is too large for the annotation.
 func (w writeMode) unfit(want, applied, live *unstructured.Unstructured) string {
-	switch {
-	case w.strict || w.lastApplied == "":
-		return ""
-	case w.isTooLarge(want, applied, live):
-		return "too large for the annotation " + w.lastApplied
-	case diff.HasStoredNulls(want):
-		return "it has null values"
-	default:
+	if w.strict || !w.isTooLarge(want, applied, live) {
 		return ""
 	}
+	return "too large for the annotation " + w.lastApplied
 }
 
 // decideUnfit decides about an object that client-side apply cannot write, by server-side apply. It

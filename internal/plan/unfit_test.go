@@ -175,7 +175,7 @@ func TestFitsAgainBesideOthers(t *testing.T) {
 		},
 		{
 			name: "map of a custom resource", version: "example.com/v1", kind: "Feature",
-			live:   fields{"spec": fields{"v": fields{"ours": nil, "theirs": "b"}, "gone": "x"}},
+			live:   fields{"spec": fields{"v": fields{"ours": "a", "theirs": "b"}, "gone": "x"}},
 			ours:   `"f:spec":{"f:v":{"f:ours":{}},"f:gone":{}}`,
 			theirs: `{"f:spec":{"f:v":{"f:theirs":{}}}}`,
 			patch:  `"spec":{"gone":null,"v":{"ours":null}}`,

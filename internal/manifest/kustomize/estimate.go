@@ -28,7 +28,7 @@ const (
 )
 
 const (
-	maxRepeatedSteps = 5e6 // the limit of a build that is repeated to find files
+	maxRepeatedSteps = 1e6 // the limit of a build that is repeated to find files
 	markBytes        = 300 // of the mark of a transformer, about
 )
 
