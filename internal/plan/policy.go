@@ -106,8 +106,9 @@ type Policy struct {
 	// Ignore are fields that are left to others once their object exists.
 	Ignore diff.IgnoreRules
 
-	// OnlyClientSide makes client-side apply behave as that of kubectl: objects that are too large for
-	// LastApplied fail, and what the set has applied server-side before is not removed.
+	// OnlyClientSide makes an apply behave as that of kpt live: objects that are too large for
+	// LastApplied fail, what the set has applied server-side before is not removed, and nulls of
+	// custom resources are sent.
 	OnlyClientSide bool
 
 	ServerSide        bool
