@@ -47,7 +47,7 @@ func (m merge) between(
 		return patch, types.MergePatchType, result.DeepCopy(), nil
 	}
 	in, lists, _ := splitLists(in, m.meta)
-	if patch, err = m.create(in); err != nil {
+	if patch, err = m.create(in); err != nil || len(patch)+len(lists) == 0 {
 		return nil, "", nil, err
 	}
 	merged, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(

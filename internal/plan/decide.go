@@ -79,7 +79,7 @@ func (w writeMode) decideClientSide(
 			return err
 		}
 	}
-	applied, err := w.base(step.Have)
+	applied, annotated, err := w.base(step.Have)
 	if err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (w writeMode) decideClientSide(
 		}
 		return nil
 	}
-	if applied != nil && reflect.DeepEqual(applied.Object, readLastApplied(want, annotation).Object) {
-		annotate(want, annotation, step.Have.GetAnnotations()[annotation])
+	if annotated {
+		keepLastApplied(want, step.Have, applied, annotation)
 	}
 	if w.encodes {
 		applied, want = diff.WithEncodedData(applied), diff.WithEncodedData(want)
@@ -105,8 +105,10 @@ func (w writeMode) decideClientSide(
 	}
 	applied = diff.WithSurplus(former.withMarks(applied, step.Have), want, step.Have, step.TooMany)
 	m, err := w.yield(step, want, func(want *unstructured.Unstructured) (m merged, err error) {
-		if want, err = w.withShared(want, applied, step.Have); err != nil {
-			return m, err
+		if applied != nil && !annotated {
+			if want, err = diff.WithSharedMaps(want, step.Have, w.manager); err != nil {
+				return m, err
+			}
 		}
 		m.patch, m.result, err = diff.ThreeWay(applied, former.withMaps(want), step.Have)
 		if err != nil {
@@ -271,6 +273,15 @@ func setLastApplied(obj *unstructured.Unstructured, key string) error {
 	}
 	annotate(obj, key, string(data))
 	return nil
+}
+
+// keepLastApplied lets a desired object have the annotation of the live one with the configuration
+// that was applied last, if only its text differs.
+func keepLastApplied(want, live, applied *unstructured.Unstructured, key string) {
+	kept, text := live.GetAnnotations()[key], want.GetAnnotations()[key]
+	if kept != text && reflect.DeepEqual(applied.Object, readLastApplied(want, key).Object) {
+		annotate(want, key, kept)
+	}
 }
 
 // appliedTo returns the configuration that was applied last to a live object, as readLastApplied

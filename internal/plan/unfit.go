@@ -8,31 +8,23 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// base returns what was applied last to a live object, nil if that is not known: its annotation
-// or, if it has none, the fields that belong to the manager alone, which has applied them
+// base returns what was applied last to a live object, nil if that is not known: its annotation,
+// which annotated reports, or the fields that belong to the manager alone, which has applied them
 // server-side. Only for an object of the set these are known to be the set's.
-func (w writeMode) base(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (w writeMode) base(
+	live *unstructured.Unstructured,
+) (applied *unstructured.Unstructured, annotated bool, err error) {
 	if live == nil {
-		return nil, nil
+		return nil, false, nil
 	}
-	if applied := appliedTo(live, w.lastApplied); applied != nil {
-		return applied, nil
+	if applied = appliedTo(live, w.lastApplied); applied != nil {
+		return applied, true, nil
 	}
 	if w.strict || w.lastApplied == "" || w.owner.Annotation == "" || !w.owner.Owns(live) {
-		return nil, nil
+		return nil, false, nil
 	}
-	return diff.AppliedPart(live, w.manager)
-}
-
-// withShared returns a desired object with the maps of which a base that is not the annotation has
-// a part, and others another.
-func (w writeMode) withShared(
-	want, base, live *unstructured.Unstructured,
-) (*unstructured.Unstructured, error) {
-	if base == nil || appliedTo(live, w.lastApplied) != nil {
-		return want, nil
-	}
-	return diff.WithSharedMaps(want, live, w.manager)
+	applied, err = diff.AppliedPart(live, w.manager)
+	return applied, false, err
 }
 
 // isTooLarge reports whether a desired object with its applied configuration has annotations that
