@@ -56,25 +56,85 @@ func TestWebhooksAreTakenUp(t *testing.T) {
 func takeUp(t *testing.T, gvk schema.GroupVersionKind, follows bool) {
 	t.Helper()
 	w := newWorld(&enginetest.Cluster{})
-	first := &unstructured.Unstructured{}
-	first.SetGroupVersionKind(gvk)
-	first.SetName("first")
-	first.SetAnnotations(map[string]string{"owner": "me"})
 	// its controller has reported on it, so that nothing else makes the run wait
-	first.Object["status"] = map[string]any{"conditions": []any{
-		map[string]any{"type": "Ready", "status": "True"},
-		map[string]any{"type": "Available", "status": "True"},
-	}}
+	first := reported(gvk, map[string]any{"type": "Ready", "status": "True"},
+		map[string]any{"type": "Available", "status": "True"})
 	w.Put(first)
+	took := w.startOfNext(t, first, follows)
+	waits := follows && gvk.Group != "example.com"
+	if waits && took < 2*time.Second || !waits && took > 0 {
+		t.Errorf("the second object was written after %s", took)
+	}
+}
+
+// An API service that becomes available after its write is taken up: the server has reached the
+// service that it names now. The condition of before says nothing, nor does that of the same second.
+func TestAvailableAPIServiceIsTakenUp(t *testing.T) {
+	available := func(status string, at time.Time) map[string]any {
+		return map[string]any{"type": "Available", "status": status,
+			"lastTransitionTime": at.UTC().Format(time.RFC3339)}
+	}
+	for _, tc := range []struct {
+		name    string
+		exists  bool          // it is updated
+		after   time.Duration // when it becomes available, after its write
+		since   time.Duration // and since when it says that it is, after its write
+		follows time.Duration // when the next object is written
+	}{
+		{"created", false, 300 * time.Millisecond, 0, 300 * time.Millisecond},
+		{"updated", true, 1500 * time.Millisecond, time.Second, 1500 * time.Millisecond},
+		{"updated and available at once", true, 300 * time.Millisecond, 0, 2 * time.Second},
+		{"updated and available as before", true, 300 * time.Millisecond, -time.Minute, 2 * time.Second},
+		{"available late", true, 3 * time.Second, 3 * time.Second, 3 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, began := newWorld(&enginetest.Cluster{}), time.Now()
+				first := reported(schema.GroupVersionKind{
+					Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService",
+				}, available("False", began.Add(-time.Minute)))
+				if tc.exists {
+					w.Put(first)
+				}
+				w.Script = map[object.Ref][]enginetest.Change{object.RefOf(first): {{
+					After:  tc.after,
+					Status: map[string]any{"conditions": []any{available("True", began.Add(tc.since))}},
+				}}}
+				if took := w.startOfNext(t, first, true); took != tc.follows {
+					t.Errorf("the second object was written after %s", took)
+				}
+			})
+		})
+	}
+}
+
+// reported returns an object on which its controller has reported.
+func reported(gvk schema.GroupVersionKind, conditions ...any) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(gvk)
+	obj.SetName("first")
+	obj.SetAnnotations(map[string]string{"owner": "me"})
+	obj.Object["status"] = map[string]any{"conditions": conditions}
+	return obj
+}
+
+// startOfNext writes an object, and creates another one, which may follow it. It returns when the
+// other one was written.
+func (w *world) startOfNext(
+	t *testing.T, first *unstructured.Unstructured, follows bool,
+) time.Duration {
+	t.Helper()
 	next := first.DeepCopy()
 	delete(next.Object, "status")
 	next.Object["spec"] = map[string]any{"version": "v2"}
 	second := boat("length")
 	second.SetAnnotations(map[string]string{"owner": "me"})
 	steps := []plan.Step{
-		{Ref: object.RefOf(next), Op: plan.Update, Have: w.Object(object.RefOf(first)), Want: next,
-			FullReplace: true, Wait: true},
+		{Ref: object.RefOf(next), Op: plan.Create, Want: next, Wait: true},
 		{Ref: object.RefOf(second), Op: plan.Create, Want: second},
+	}
+	if have := w.Object(object.RefOf(first)); have != nil {
+		steps[0].Op, steps[0].Have, steps[0].FullReplace = plan.Update, have, true
 	}
 	if follows {
 		steps[1].Needs = []int{0}
@@ -90,8 +150,5 @@ func takeUp(t *testing.T, gvk schema.GroupVersionKind, follows bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waits := follows && gvk.Group != "example.com"
-	if waits && took < 2*time.Second || !waits && took > 0 {
-		t.Errorf("the second object was written after %s", took)
-	}
+	return took
 }
