@@ -19,8 +19,8 @@ const (
 	servedTimeout = 5 * time.Second
 )
 
-// takenUpLater are the groups of the kinds that a server takes up a moment after its answer, and
-// of which it does not say that it has.
+// takenUpLater are the groups of the kinds that a server takes up a moment after its answer. Of
+// most of them it does not say that it has; see isTakenUp.
 var takenUpLater = map[string]bool{
 	"admissionregistration.k8s.io": true, "apiregistration.k8s.io": true,
 }
@@ -99,7 +99,16 @@ func (r *run) endUnserved(ctx context.Context, i int) {
 // later, and others follow it.
 func (r *run) isTakenUpLater(i int) bool {
 	t := &r.tracks[i]
-	return !t.written.IsZero() && takenUpLater[r.plan.Steps[i].Ref.Group] && r.precedes(i)
+	return !t.written.IsZero() && takenUpLater[r.plan.Steps[i].Ref.Group] && !t.isTakenUp() &&
+		r.precedes(i)
+}
+
+// isTakenUp reports whether the object is known to be in effect as it was written: an API service
+// that is available since then, for which the server has reached the service that it names. Times
+// are in whole seconds.
+func (t *track) isTakenUp() bool {
+	since := t.seen.serves
+	return !since.IsZero() && (t.created || since.After(t.written))
 }
 
 // precedes reports whether objects are applied only after a step.

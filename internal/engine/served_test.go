@@ -68,7 +68,8 @@ func takeUp(t *testing.T, gvk schema.GroupVersionKind, follows bool) {
 }
 
 // An API service that becomes available after its write is taken up: the server has reached the
-// service that it names now. The condition of before says nothing, nor does that of the same second.
+// service that it names now. The condition of before says nothing, nor does that of the same
+// second.
 func TestAvailableAPIServiceIsTakenUp(t *testing.T) {
 	available := func(status string, at time.Time) map[string]any {
 		return map[string]any{"type": "Available", "status": status,

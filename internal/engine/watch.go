@@ -25,6 +25,7 @@ type observation struct {
 	facts    *ready.Facts
 	evidence *ready.Evidence // for a diagnosis; nil when the object is ready or gone
 	err      error           // error of reading the object
+	serves   time.Time       // of an API service: since when it is available; or zero
 	// for steps that take values, AwaitCreated, and rules with children
 	object   *unstructured.Unstructured
 	children *childQuery // the child objects that the rules need; nil if none
@@ -92,6 +93,7 @@ func look(rules Rules, s cluster.ObjectEvent, leaving bool) observation {
 		version: s.Object.GetResourceVersion(),
 		leaving: s.Object.GetDeletionTimestamp() != nil,
 		facts:   ready.FactsOf(s.Object),
+		serves:  ready.AvailableSince(s.Object),
 	}
 	if leaving {
 		seen.verdict.Status = rules.Leaving(s.Object)

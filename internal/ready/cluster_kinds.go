@@ -2,10 +2,13 @@ package ready
 
 import (
 	"reflect"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+var apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 
 // clusterKinds returns the judge of a kind that contains or defines other objects.
 func clusterKinds(kind schema.GroupKind) judge {
@@ -14,7 +17,7 @@ func clusterKinds(kind schema.GroupKind) judge {
 		return namespace
 	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
 		return customResourceDefinition
-	case schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}:
+	case apiServiceKind:
 		return apiService
 	}
 	return nil
@@ -80,4 +83,14 @@ func apiService(obj *unstructured.Unstructured) Status {
 		return inProgress(c.Reason, join("APIService is not available", c.Message))
 	}
 	return inProgress("NotChecked", "APIService has not been checked")
+}
+
+// AvailableSince returns since when an API service is available; zero for one that is not, and for
+// other objects.
+func AvailableSince(obj *unstructured.Unstructured) time.Time {
+	c := ConditionOf(obj, "Available")
+	if kindOf(obj) != apiServiceKind || !c.isTrue() {
+		return time.Time{}
+	}
+	return c.since(Status{}).Since
 }
