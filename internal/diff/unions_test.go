@@ -119,6 +119,18 @@ func TestEditedKeys(t *testing.T) {
 				"protocol: TCP}]}",
 			result: "{ports: [{name: u, port: 53, protocol: UDP}, {name: t, port: 53, " +
 				"protocol: TCP}]}"},
+		{name: "names that have moved", kind: "v1 Service",
+			recorded: "{ports: [{name: u, port: 53, protocol: UDP}, {name: t, port: 53}]}",
+			want:     "{ports: [{name: u, port: 53, protocol: UDP}, {name: t, port: 53}]}",
+			live: "{ports: [{name: u, port: 53, protocol: SCTP}, {name: t, port: 53, " +
+				"protocol: UDP}]}",
+			result: "{ports: [{name: u, port: 53, protocol: UDP}, {name: t, port: 53}]}"},
+		{name: "port of the node", kind: "v1 Pod",
+			want: "{containers: [{name: a, ports: [{containerPort: 53, hostPort: 65}]}]}",
+			live: "{containers: [{name: a, ports: [{containerPort: 72, hostPort: 65, " +
+				"protocol: TCP, name: x}, {containerPort: 7, hostPort: 65, protocol: UDP}]}]}",
+			result: "{containers: [{name: a, ports: [{containerPort: 7, hostPort: 65, " +
+				"protocol: UDP}, {containerPort: 53, hostPort: 65}]}]}"},
 	} {
 		t.Run(tc.name, tc.check)
 	}
