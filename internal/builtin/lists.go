@@ -18,7 +18,7 @@ type listRule struct {
 	Types  []string       `json:"types"`
 	List   string         `json:"list"`
 	Keys   map[string]any `json:"keys"`
-	Unique []string       `json:"unique"`
+	Unique [][]string     `json:"unique"`
 	Alone  []string       `json:"alone"`
 }
 
@@ -33,7 +33,7 @@ var listRules = sync.OnceValue(func() (rules []listRule) {
 // Items describes the items of a list that merges by key.
 type Items struct {
 	Keys   map[string]any // the fields that identify an item, with their defaults
-	Unique []string       // other fields in which no two items agree
+	Unique [][]string     // other fields of which two items must not agree in all
 	Alone  []string       // fields without which an item must be the only one
 }
 

@@ -166,19 +166,29 @@ func fieldOf(item any, name string) any {
 
 // same reports whether all fields that identify two items are the same.
 func (l keyedList) same(a, b any) bool {
-	for name, otherwise := range l.items.Keys {
-		x, y := fieldOf(a, name), fieldOf(b, name)
-		if x == nil {
-			x = otherwise
-		}
-		if y == nil {
-			y = otherwise
-		}
-		if !jsonvalue.Equal(x, y) {
+	for name := range l.items.Keys {
+		if !l.agreeIn(name, a, b) {
 			return false
 		}
 	}
 	return true
+}
+
+// agree reports whether two items have the same values of some fields.
+func (l keyedList) agree(fields []string, a, b any) bool {
+	return !slices.ContainsFunc(fields, func(name string) bool { return !l.agreeIn(name, a, b) })
+}
+
+// agreeIn reports whether two items have the same value of a field, which may be its default.
+func (l keyedList) agreeIn(name string, a, b any) bool {
+	x, y := fieldOf(a, name), fieldOf(b, name)
+	if x == nil {
+		x = l.items.Keys[name]
+	}
+	if y == nil {
+		y = l.items.Keys[name]
+	}
+	return jsonvalue.Equal(x, y)
 }
 
 // match returns for each item of a list the index of the same item in another list, or -1. The

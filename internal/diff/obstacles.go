@@ -121,13 +121,13 @@ func (l keyedList) findObstacles(
 			findObstacles(item, meta, below(path, element), paths)
 		}
 		for j := range l.live {
-			if live[i] >= 0 || !looks || applied[j] >= 0 || paired[j] {
+			if !looks || applied[j] >= 0 || paired[j] {
 				continue
 			}
 			have := itemAt(l.live, j)
 			element, ok := l.element(have)
-			edited := at < 0 && l.isEdited(item.recorded, item.want, have)
-			if ok && (edited || l.excludes(item.want, have)) {
+			if ok && (l.collides(item.want, have) || live[i] < 0 &&
+				(at < 0 && l.isEdited(item.recorded, have) || l.excludes(item.want, have))) {
 				at, paired[j] = j, true
 				*paths = append(*paths, below(path, element))
 			}
@@ -158,14 +158,17 @@ func (l keyedList) excludes(want, live map[string]any) bool {
 	})
 }
 
-// isEdited reports whether a live item is a desired one whose key somebody has changed: it has a
-// field that is unique in the list, or all that was recorded but the key.
-func (l keyedList) isEdited(recorded, want, live map[string]any) bool {
-	for _, name := range l.items.Unique {
-		if want[name] != nil && jsonvalue.Equal(want[name], live[name]) {
-			return true
-		}
-	}
+// collides reports whether two items agree in fields that are unique in the list.
+func (l keyedList) collides(want, live map[string]any) bool {
+	return slices.ContainsFunc(l.items.Unique, func(fields []string) bool {
+		first := want[fields[0]]
+		return first != nil && !jsonvalue.Equal(first, int64(0)) && l.agree(fields, want, live)
+	})
+}
+
+// isEdited reports whether a live item has all that was recorded of another one but the key:
+// somebody has changed that.
+func (l keyedList) isEdited(recorded, live map[string]any) bool {
 	rest := maps.Clone(recorded)
 	for name := range l.items.Keys {
 		delete(rest, name)
