@@ -125,7 +125,8 @@ func (r *Run) adjust(
 		return after, nil // a new version of the object
 	}
 	if r.options.KeepAdded {
-		after = lastapplied.KeepDefaults(r.keepMetadata(live, after), before)
+		after = lastapplied.KeepGenerated(r.keepMetadata(live, after), before)
+		after = lastapplied.KeepDefaults(after, before)
 		if !r.options.ServerSide && lastapplied.Original(live) == nil && !isMember(r.app, live) {
 			var err error
 			if after, err = takenOver(live, before, after); err != nil {

@@ -306,7 +306,11 @@ func (r *Run) sent(c *change.Change) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.signed(c.Applied, recorded, c.Existing)
+	applied := c.Applied
+	if r.options.KeepAdded && c.Existing != nil && !r.options.ServerSide {
+		applied = lastapplied.KeepGenerated(applied, c.Existing)
+	}
+	return r.signed(applied, recorded, c.Existing)
 }
 
 // signed returns the object to send for a change, with its identity and the expected record of what

@@ -113,3 +113,29 @@ func TestKeepNullTimes(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestKeepGenerated keeps the selector of a Job and the labels that the server has generated, and
+// nothing of a Job that has a selector of its own.
+func TestKeepGenerated(t *testing.T) {
+	const head = "{apiVersion: batch/v1, kind: Job, spec: "
+	const live = head + `{manualSelector: false, parallelism: 7, completions: 1,
+  selector: {matchLabels: {uid: a}},
+  template: {metadata: {labels: {app: x, controller-uid: a, job-name: b}}}}}`
+	for after, want := range map[string]string{
+		head + "{template: {spec: {}}}}": head + `{manualSelector: false, completions: 1,
+  selector: {matchLabels: {uid: a}},
+  template: {metadata: {labels: {controller-uid: a, job-name: b}}, spec: {}}}}`,
+		head + "{completions: 2, template: {metadata: {labels: {app: y, job-name: c}}}}}": head + `{
+  completions: 2, manualSelector: false, selector: {matchLabels: {uid: a}},
+  template: {metadata: {labels: {app: y, controller-uid: a, job-name: c}}}}}`,
+		head + "{selector: {}, template: {}}}": head + "{selector: {}, template: {}}}",
+		head + "{manualSelector: true, template: {}}}": head +
+			"{manualSelector: true, template: {}}}",
+		head + "{}}": head + "{}}",
+	} {
+		got := KeepGenerated(read(t, after), read(t, live))
+		if diff := cmp.Diff(read(t, want).Object, got.Object); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", after, diff)
+		}
+	}
+}
