@@ -61,7 +61,20 @@ func (b *batch) editsOf(
 	edits := slices.Concat(b.generator.Focused(live, m.Kind, 20),
 		b.generator.Edits(live, m.Kind, 20, kind))
 	edits = append(b.unions(live, edits, try), b.generator.Edits(live, m.Kind, 6, kinds...)...)
-	return slices.DeleteFunc(edits, func(e laws.Edit) bool { return isMark(e.Path.String()) })
+	return slices.DeleteFunc(edits, func(e laws.Edit) bool {
+		return isMark(e.Path.String()) || holdsMark(e.Path.Get(live.Object))
+	})
+}
+
+// holdsMark reports whether a value is a map with marks of sets: an edit of it would concern them.
+func holdsMark(value any) bool {
+	fields, _ := value.(map[string]any)
+	for name := range fields {
+		if isMark(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // unions returns the edits without switches of which the server accepts a half: the new member can

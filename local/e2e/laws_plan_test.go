@@ -97,6 +97,15 @@ func isOfOthers(path laws.Path) bool {
 		slices.Contains([]string{"spec.nodeName", "spec.volumeName"}, path.String())
 }
 
+// isVoid reports whether a value is absent, or a map or list without content.
+func isVoid(value any) bool {
+	switch value.(type) {
+	case nil, map[string]any, []any:
+		return isEmptyValue(value)
+	}
+	return false
+}
+
 // isEmptyValue reports whether a value is absent, zero, or without content.
 func isEmptyValue(value any) bool {
 	switch at := value.(type) {

@@ -48,12 +48,8 @@ var lawFaults = []struct {
 	why     string
 }{
 	{
-		regexp.MustCompile(`^app: Job/.* spec\.(selector|template).* cannot be changed`),
-		"the full update of an app lacks the selector and the labels that the server has generated",
-	},
-	{
-		regexp.MustCompile(`^server-side: .* a fix: a plan is not empty: .*\[\] }`),
-		"a fix does not leave all fields of a server-side set to its manager",
+		regexp.MustCompile(`^app: PersistentVolumeClaim/.* spec\.volumeMode: is Filesystem, want Block`),
+		"a rule of apps keeps the mode of the volume that a claim has",
 	},
 }
 
