@@ -74,12 +74,15 @@ func hasNames(obj *unstructured.Unstructured) bool {
 	return true
 }
 
-// apiService waits for its service, which may be deployed together with it.
+// apiService waits for its service, which may be deployed together with it. A server calls one
+// without a service available for the reason Local, which says nothing of a service that it got
+// since.
 func apiService(obj *unstructured.Unstructured) Status {
-	switch c := ConditionOf(obj, "Available"); {
-	case c.isTrue():
+	c := ConditionOf(obj, "Available")
+	switch {
+	case c.isTrue() && !(c.Reason == "Local" && field(obj, "spec", "service") != nil):
 		return current("APIService is available")
-	case c.Type != "":
+	case c.Type != "" && !c.isTrue():
 		return inProgress(c.Reason, join("APIService is not available", c.Message))
 	}
 	return inProgress("NotChecked", "APIService has not been checked")
@@ -89,7 +92,7 @@ func apiService(obj *unstructured.Unstructured) Status {
 // other objects.
 func AvailableSince(obj *unstructured.Unstructured) time.Time {
 	c := ConditionOf(obj, "Available")
-	if kindOf(obj) != apiServiceKind || !c.isTrue() {
+	if kindOf(obj) != apiServiceKind || apiService(obj).State != Current {
 		return time.Time{}
 	}
 	return c.since(Status{}).Since

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // deployment judges both strategies alike. With Recreate, too, the counters show when the old pods
@@ -40,25 +41,73 @@ func deployment(obj *unstructured.Unstructured) Status {
 	return current(fmt.Sprintf("Deployment is available. Replicas: %d", n.have))
 }
 
-// pausedDeployment judges a deployment with paused rollouts, whose pods are not updated. It is
-// current when enough pods are available, old or new. A deployment that was created paused has no
-// replica set, hence no revision, and is current as well. All other paused deployments are judged
-// like running ones, because they may be scaled.
+// pausedDeployment judges a deployment with paused rollouts, whose pods are not updated: it is
+// current when enough pods are available, old or new. In the middle of a rollout, fewer than all
+// are enough, since the new ones may be why it is paused. A deployment that was created paused has
+// no replica set, hence no revision, and is current as well.
 func pausedDeployment(obj *unstructured.Unstructured) Status {
 	if field(obj, "spec", "paused") != true || !isObserved(obj) {
 		return Status{}
 	}
 	n := replicasOf(obj)
+	available := ConditionOf(obj, "Available").isTrue()
+	missing, extra := PausedReplicas(obj)
 	switch {
-	case ConditionOf(obj, "Available").isTrue():
-		return current(
-			fmt.Sprintf("Deployment is paused. Available: %d/%d, updated: %d", n.available, n.want,
-				n.updated),
-		)
-	case n.have == 0 && annotation(obj, "deployment.kubernetes.io/revision") == "":
+	case !available && n.have == 0 && annotation(obj, "deployment.kubernetes.io/revision") == "":
 		return current("Deployment is paused and was never rolled out")
+	case !available && ConditionOf(obj, "Progressing").Reason == "ProgressDeadlineExceeded":
+		return Status{}
+	case missing > 0:
+		return inProgress("LessReplicas",
+			join(fmt.Sprintf("Replicas: %d/%d", n.have, n.have+missing), replicaFailure(obj)))
+	case extra > 0:
+		return inProgress("ExtraPods", fmt.Sprintf("Pending termination: %d", extra))
+	case !available, !n.inRollout() && n.available < n.want:
+		return inProgress("LessAvailable", fmt.Sprintf("Available: %d/%d", n.available, n.want))
 	}
-	return Status{}
+	return current(fmt.Sprintf("Deployment is paused. Available: %d/%d, updated: %d", n.available,
+		n.want, n.updated))
+}
+
+// inRollout reports whether a deployment has pods of its template and earlier ones, and not all of
+// the former.
+func (n replicas) inRollout() bool {
+	return 0 < n.updated && n.updated < n.want && n.updated < n.have
+}
+
+// PausedReplicas returns how many pods a paused Deployment still gets, and how many it has too
+// many. Its controller scales it nevertheless: to the wanted number if all pods are of one
+// revision, and else to as many as a rolling update may have. Whether pods of earlier revisions are
+// of one or of several does not show, so that both numbers are good for them.
+func PausedReplicas(obj *unstructured.Unstructured) (missing, extra int64) {
+	n := replicasOf(obj)
+	want, most := n.want, n.want+surge(obj, n.want)
+	switch {
+	case n.inRollout() && text(obj, "spec", "strategy", "type") == "Recreate":
+		return 0, 0
+	case n.inRollout(), n.updated == 0 && n.have == most:
+		want = most
+	}
+	return max(0, want-n.have), max(0, n.have-want)
+}
+
+// surge returns how many pods a deployment may have beside the wanted number during an update.
+func surge(obj *unstructured.Unstructured, want int64) int64 {
+	if want == 0 || text(obj, "spec", "strategy", "type") == "Recreate" {
+		return 0
+	}
+	most := intstr.FromString("25%") // the default
+	switch value := field(obj, "spec", "strategy", "rollingUpdate", "maxSurge").(type) {
+	case string:
+		most = intstr.Parse(value)
+	case int64:
+		return value
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&most, int(want), true)
+	if err != nil {
+		return 0
+	}
+	return int64(n)
 }
 
 // replicaFailure returns why pods of a deployment cannot be created, such as an exhausted quota.

@@ -3,13 +3,13 @@
 // Its input is a live object with its child objects. Its output is a Judgement, which holds the
 // lines that kapp prints. Both are pure: no cluster, no clock. Texts and results are kapp's, kind
 // by kind (the table in kinds.go), but for moments in the middle of a rollout that look done: kapp,
-// which reads every three seconds, seldom meets them, and a watch sees each (testdata/sequences).
+// which reads every three seconds, seldom meets them, and a watch sees each (testdata/rollouts).
 // Package ready decides whether an object is being deleted, and whether a Service or an APIService
 // is available. About other kinds the two packages do not always agree:
 //
 //	Deployment    ready: waits for the end of the rollout by its condition, too
 //	              kapp: failed whenever Progressing is False; ready: for missed deadlines only
-//	              kapp: paused ones are judged like others; ready: they need not be updated
+//	              kapp: paused ones need all pods; ready: in the middle of a rollout some
 //	DaemonSet     kapp: done when none is unavailable, waits for updated pods with OnDelete;
 //	              ready: compares the numbers scheduled and ready too, does not wait with OnDelete
 //	StatefulSet   kapp: waits for updated pods with OnDelete;

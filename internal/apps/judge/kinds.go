@@ -134,17 +134,13 @@ func definition(o live) Judgement {
 	return j
 }
 
-// available judges an APIService. A server calls one without a service available for the reason
-// Local, which says nothing of a service that it got since.
+// available judges an APIService, whose condition may be of before it got a service.
 func available(o live) Judgement {
-	_, served, _ := unstructured.NestedMap(o.Object, "spec", "service")
-	if served && o.condition("Available").reason == "Local" {
-		return ongoing("Condition Available is not set")
+	j := holding("Available")(o)
+	if j.Done && o.ready.State != ready.Current {
+		j = ongoing("Condition Available is not set")
 	}
-	if o.ready.State == ready.Current {
-		return done("")
-	}
-	return holding("Available")(o)
+	return j
 }
 
 // IgnoreFailingAPIServices judges API services that are not available as done.

@@ -14,7 +14,8 @@ import (
 
 // sequence is what a server has of an object, one state after the other, from a write on until the
 // controllers are done with it. The sequences of testdata are written after the source of the
-// controllers, where a plane does not go through them: see TestRollouts for those that are recorded.
+// controllers, where a plane does not go through them: see TestRollouts for those that are
+// recorded.
 type sequence struct {
 	Name   string
 	Object map[string]any

@@ -37,13 +37,19 @@ func deployment(o live) Judgement {
 }
 
 // rollingOut returns the judgement of a Deployment that has replicas of an earlier revision, or too
-// many or too few of the present one, although all are available. A paused one rolls nothing out.
+// many or too few of the present one, although all are available. A paused one is still scaled.
 func (o live) rollingOut() (Judgement, bool) {
 	want, have := o.count(1, "spec", "replicas"), o.count(0, "status", "replicas")
 	updated := o.count(0, "status", "updatedReplicas")
+	missing, extra := int64(0), max(0, have-want)
+	if o.paused() {
+		missing, extra = ready.PausedReplicas(o.Unstructured)
+	}
 	switch {
-	case have > want && have == updated:
-		return ongoing(fmt.Sprintf("Waiting for %d replicas to be deleted", have-want)), true
+	case extra > 0 && (o.paused() || have == updated):
+		return ongoing(fmt.Sprintf("Waiting for %d replicas to be deleted", extra)), true
+	case missing > 0:
+		return ongoing(fmt.Sprintf("Waiting for %d replicas to be created", missing)), true
 	case o.paused():
 		return Judgement{}, false
 	case want > updated:
