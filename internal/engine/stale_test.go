@@ -219,6 +219,70 @@ func TestUnchangedObjectsBehindOthers(t *testing.T) {
 	}
 }
 
+// A Job that removes itself while the run writes what it depends on is done, if it had succeeded
+// when the plan was made. One that has no time to live, or had not succeeded, was deleted by
+// others.
+func TestJobRemovesItselfDuringRun(t *testing.T) {
+	synctest.Test(t, testJobRemovesItselfDuringRun)
+}
+
+func testJobRemovesItselfDuringRun(t *testing.T) {
+	jobOf := func(name string) *unstructured.Unstructured {
+		obj := thing("Job/"+name, "after=ConfigMap/first")
+		obj.SetAPIVersion("batch/v1")
+		if name != "forever" {
+			obj.Object["spec"] = map[string]any{"ttlSecondsAfterFinished": int64(0)}
+		}
+		return obj
+	}
+	set := func(value string) []*unstructured.Unstructured {
+		return []*unstructured.Unstructured{withData("ConfigMap/first", value), jobOf("done"),
+			jobOf("forever"), jobOf("running")}
+	}
+	script := map[object.Ref][]enginetest.Change{}
+	for _, name := range []string{"done", "forever", "running"} {
+		script[object.RefOf(jobOf(name))] = []enginetest.Change{{
+			After: time.Second, Status: map[string]any{
+				"completionTime": "2026-01-01T12:00:00Z",
+				"conditions":     []any{map[string]any{"type": "Complete", "status": "True"}},
+			},
+		}}
+	}
+	w := newWorld(&enginetest.Cluster{Script: script})
+	before, err := w.apply(t.Context(), policy(), engine.Options{}, want(set("old")...)...)
+	if err != nil || before.Failures() > 0 {
+		t.Fatal(before, err)
+	}
+	running := w.Object(object.RefOf(jobOf("running")))
+	delete(running.Object, "status")
+	w.Put(running)
+	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
+	made, err := e.Plan(t.Context(), engine.Request{Desired: want(set("new")...), Policy: policy()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"done", "forever", "running"} {
+		w.Remove(object.RefOf(jobOf(name)))
+	}
+	w.lines = nil
+	if _, err := e.Apply(t.Context(), made, engine.Options{},
+		func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(w.lines)
+	const done, deleted = "succeeded: " + plan.CompletedText,
+		"failed: it was deleted by somebody else meanwhile; apply once more to create it"
+	w.expect(t, `
+		acted unchanged job.batch/done `+done+`
+		acted unchanged job.batch/forever `+deleted+`
+		acted unchanged job.batch/running `+deleted+`
+		acted update configmap/first succeeded
+		settled unchanged job.batch/done succeeded
+		settled unchanged job.batch/forever `+deleted+`
+		settled unchanged job.batch/running `+deleted+`
+		settled update configmap/first succeeded (Current)`)
+}
+
 // Objects that wait for nothing that changed are not read again.
 func TestUnchangedObjectsAreReadOnce(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
