@@ -1,0 +1,147 @@
+package sets
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// jobsSet is an operation on Jobs that remove themselves.
+type jobsSet struct {
+	recordedSet
+	jobs []history.Object
+	plan *plan.Plan
+}
+
+func (o jobsSet) Plan() *plan.Plan { return o.plan }
+func (o jobsSet) Recorded() bool   { return true }
+
+func (o jobsSet) Manifests() (all []plan.Desired) {
+	for _, job := range o.jobs {
+		all = append(all, plan.Desired{Object: job.Unstructured, Source: job.Source})
+	}
+	return all
+}
+
+func jobOf(name string, completed time.Time) history.Object {
+	job := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "batch/v1", "kind": "Job",
+		"metadata": map[string]any{"name": name, "namespace": "shop"},
+		"spec":     map[string]any{"ttlSecondsAfterFinished": int64(0)},
+	}}
+	return history.Object{Unstructured: job, Completed: completed}
+}
+
+// completedJobs returns the names of the Jobs that the newest revision calls completed.
+func completedJobs(t *testing.T, server *enginetest.Cluster) (names []string) {
+	t.Helper()
+	store := &history.Store{Cluster: server, Set: historySet}
+	for ref := range newestCompletions(t.Context(), store) {
+		names = append(names, ref.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// runJobs lets a run with some operations on Jobs end with events, after one that has seen all
+// succeed. It returns the recorder of the run, which has written no revision yet.
+func runJobs(
+	t *testing.T, server *enginetest.Cluster, ops map[string]plan.Op, events []event.Event,
+	mode engine.DryRun,
+) *Recorder {
+	t.Helper()
+	completed := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	var jobs []history.Object
+	p := &plan.Plan{}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		job := jobOf(name, completed)
+		jobs = append(jobs, job)
+		if op, ok := ops[name]; ok {
+			p.Steps = append(p.Steps, plan.Step{
+				Op: op, Ref: object.RefOf(job.Unstructured), Want: job.Unstructured,
+			})
+		}
+	}
+	store := &history.Store{Cluster: server, Set: historySet, Limit: 9}
+	meta := history.Meta{Outcome: history.Succeeded}
+	if _, err := store.Write(t.Context(), history.Revision{Meta: meta, Objects: jobs}); err != nil {
+		t.Fatal(err)
+	}
+	op := jobsSet{recordedSet: recordedSet{emitter: emitter{events: events}}, jobs: jobs, plan: p}
+	r := NewRecorder(fullCluster{server}, op, HistoryOptions{Limit: 9, Now: time.Now,
+		Describe: func(context.Context) history.Meta { return history.Meta{} }})
+	_, err := r.Run(t.Context(), engine.Options{DryRun: mode}, func(event.Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestKilledRunForgetsCompletion: a run that is killed writes no revision. The one before it no
+// longer calls the Jobs completed that the run was to start.
+func TestKilledRunForgetsCompletion(t *testing.T) {
+	ops := map[string]plan.Op{
+		"a": plan.Create, "b": plan.Update, "c": plan.Unchanged, "d": plan.Skip,
+	}
+	for mode, want := range map[engine.DryRun][]string{
+		engine.DryRunNone: {"c", "d"}, engine.DryRunServer: {"a", "b", "c", "d"},
+	} {
+		server := &enginetest.Cluster{}
+		runJobs(t, server, ops, nil, mode)
+		if got := completedJobs(t, server); !slices.Equal(got, want) {
+			t.Errorf("mode %q: Jobs %q are completed, want %q", mode, got, want)
+		}
+	}
+}
+
+// TestFailedRunForgetsCompletion: the revision of a run that failed calls Jobs completed that the
+// run has not written: whether they were unchanged, left out of the run, or not in the plan.
+func TestFailedRunForgetsCompletion(t *testing.T) {
+	ops := map[string]plan.Op{"a": plan.Create, "b": plan.Unchanged, "c": plan.Skip}
+	failed := object.RefOf(jobOf("a", time.Time{}).Unstructured)
+	server := &enginetest.Cluster{}
+	r := runJobs(t, server, ops, []event.Event{
+		{Kind: event.Acted, Op: plan.Create, Ref: failed, Outcome: event.Succeeded},
+		{Kind: event.Settled, Op: plan.Create, Ref: failed, Outcome: event.Failed,
+			Err: errors.New("BackoffLimitExceeded")},
+	}, engine.DryRunNone)
+	if err := r.Record(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if number := r.Revision().Number; number != 2 {
+		t.Fatalf("revision %d was written", number)
+	}
+	want := []string{"b", "c", "d"}
+	if got := completedJobs(t, server); !slices.Equal(got, want) {
+		t.Errorf("Jobs %q are completed, want %q", got, want)
+	}
+}
+
+// TestRunForgetsCompletionOfReplaced: a Job was unchanged when the plan was made, and the run has
+// created it, since others had deleted it meanwhile.
+func TestRunForgetsCompletionOfReplaced(t *testing.T) {
+	created := object.RefOf(jobOf("a", time.Time{}).Unstructured)
+	server := &enginetest.Cluster{}
+	r := runJobs(t, server, map[string]plan.Op{"a": plan.Unchanged}, []event.Event{
+		{Kind: event.Acted, Op: plan.Create, Ref: created, Outcome: event.Succeeded},
+		{Kind: event.Settled, Op: plan.Create, Ref: created, Outcome: event.TimedOut},
+	}, engine.DryRunNone)
+	if err := r.Record(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"b", "c", "d"}
+	if got := completedJobs(t, server); !slices.Equal(got, want) {
+		t.Errorf("Jobs %q are completed, want %q", got, want)
+	}
+}
