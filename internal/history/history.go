@@ -134,7 +134,8 @@ type Meta struct {
 	// Unstored is the number of values of the objects that the server did not store; see
 	// Object.Unstored.
 	Unstored int `json:"unstored,omitempty"`
-	// Completed is the number of Jobs that were seen to succeed; see Object.Completed.
+	// Completed is the number of Jobs that were seen to succeed, without those that a run has started
+	// since; see Object.Completed.
 	Completed int `json:"completed,omitempty"`
 
 	// Partial is why the run did not make the cluster the same as the objects; empty if it meant to.
@@ -170,9 +171,10 @@ type Head struct {
 	Pinned bool  // Prune keeps it
 	Err    error // why the description cannot be read; then only Number is known
 
-	name  string    // of the Secret
-	uid   types.UID // of the Secret
-	label string    // of the set
+	name    string       // of the Secret
+	uid     types.UID    // of the Secret
+	label   string       // of the set
+	started []object.Ref // Jobs that a run has started since
 }
 
 // Object is one desired object of a revision.
@@ -182,7 +184,8 @@ type Object struct {
 	Digest string // of the object as it was desired
 	// Unstored are the paths of values that the server did not store, as diff.Unstored returns them.
 	Unstored []string
-	// Completed is when a Job with this content has succeeded; zero if no run has seen that.
+	// Completed is when a Job with this content has succeeded; zero if no run has seen that, or one
+	// has started the Job since.
 	Completed time.Time
 	// Withheld is why the data of a Secret is not here; nil if the object is complete.
 	Withheld error

@@ -122,6 +122,7 @@ func newHead(m metav1.Object, number int) Head {
 	if h.Err != nil {
 		h.Meta = Meta{Number: number}
 	}
+	h.setStarted(m.GetAnnotations()[annotationStarted])
 	return h
 }
 

@@ -18,6 +18,9 @@ const (
 	labelPart        = "muster.dev/revision-part" // number of the part in its namespace
 	annotationMeta   = "muster.dev/revision-meta" // Meta, on the head
 	annotationPinned = "muster.dev/pinned"        // any value, on the head, keeps the revision
+	// annotationStarted lists, on the head, the Jobs that a run has started since, in JSON: what the
+	// revision says of their success counts no more.
+	annotationStarted = "muster.dev/started"
 )
 
 // The limits of names and of values of labels.

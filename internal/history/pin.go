@@ -67,8 +67,13 @@ func (s *Store) Pin(ctx context.Context, h Head, pinned bool) error {
 	if pinned {
 		value = ""
 	}
+	return s.annotate(ctx, h, annotationPinned, value)
+}
+
+// annotate sets an annotation of a head; nil removes it. It sends one request.
+func (s *Store) annotate(ctx context.Context, h Head, key string, value any) error {
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{annotationPinned: value}},
+		"metadata": map[string]any{"annotations": map[string]any{key: value}},
 	})
 	if err != nil {
 		return err

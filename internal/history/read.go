@@ -48,6 +48,7 @@ func (s *Store) Read(ctx context.Context, number int) (*Revision, error) {
 		ref := head.Parts[0].ref(s.Set)
 		return nil, &PartError{number, ref, "the content is damaged: " + err.Error()}
 	}
+	head.forgetStarted(r.Objects)
 	s.addData(ctx, r, index, unpacker)
 	return r, nil
 }

@@ -2,6 +2,7 @@ package sets
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -152,25 +153,62 @@ func (c completions) set(objects []history.Object) (n int) {
 	return n
 }
 
-// keepCompleted sets, of the Jobs that a plan does not write, what the newest revision says. One
-// that it was to create or change has not succeeded since.
-func keepCompleted(
-	ctx context.Context, s *history.Store, objects []history.Object, p *plan.Plan,
-) {
-	var earlier completions
-	left := object.NewSet()
+// startedJobs returns the Jobs that remove themselves and that a plan creates or changes, in which
+// case they may be created again.
+func startedJobs(p *plan.Plan) *object.Set {
+	started := object.NewSet()
 	for i := range p.Steps {
-		if op := p.Steps[i].Op; op == plan.Unchanged || op == plan.Keep {
-			left.Insert(p.Steps[i].Ref)
+		step := &p.Steps[i]
+		if _, ok := ttlOf(step.Want); ok && (step.Op == plan.Create || step.Op == plan.Update) {
+			started.Insert(step.Ref)
 		}
 	}
+	return started
+}
+
+// forgetStarted lets the newest revision no longer say that the Jobs have succeeded which a run is
+// about to start: if the run is killed, it writes no revision that says what became of them. It
+// asks for revisions only if there are such Jobs. A failure counts for nothing: a run that is not
+// killed writes a revision.
+func forgetStarted(ctx context.Context, s history.Store, op Operation) {
+	started := startedJobs(op.Plan())
+	if started.Len() == 0 || !op.Recorded() {
+		return
+	}
+	if s.Set = op.History(); s.Set.ID == "" {
+		return
+	}
+	revision := newestCompleted(ctx, &s)
+	if revision == nil {
+		return
+	}
+	var forgotten []object.Ref
+	for ref := range completionsOf(revision) {
+		if started.Has(ref) {
+			forgotten = append(forgotten, ref)
+		}
+	}
+	if len(forgotten) > 0 {
+		_ = s.ForgetCompleted(ctx, revision.Number, forgotten)
+	}
+}
+
+// keepCompleted sets, of the Jobs that a run was not to start and has not started, what the newest
+// revision says or, if that is not nil, the one of the set whose objects they were.
+func keepCompleted(
+	ctx context.Context, s *history.Store, former *history.Revision, objects []history.Object,
+	started *object.Set,
+) {
+	var earlier completions
 	for i := range objects {
 		obj, ref := &objects[i], object.RefOf(objects[i].Unstructured)
-		if _, ok := ttlOf(obj.Unstructured); !ok || !obj.Completed.IsZero() || !left.Has(ref) {
+		if _, ok := ttlOf(obj.Unstructured); !ok || !obj.Completed.IsZero() || started.Has(ref) {
 			continue
 		}
 		if earlier == nil {
-			if earlier = newestCompletions(ctx, s); len(earlier) == 0 {
+			if former != nil {
+				earlier = completionsOf(former)
+			} else if earlier = newestCompletions(ctx, s); len(earlier) == 0 {
 				return
 			}
 		}
@@ -189,14 +227,24 @@ func leaveCompleted(
 	ctx context.Context, c Cluster, op Operation, o packages.PlanOptions, members []object.Ref,
 	now time.Time,
 ) {
-	p := op.Plan()
+	jobs, set := createdJobs(op.Plan(), members), op.History()
+	if len(jobs) == 0 || o.Recreates(jobKind) || !op.Recorded() || set.ID == "" {
+		return
+	}
+	if revision := newestCompleted(ctx, storeOf(c, set)); revision != nil {
+		completeJobs(op, jobs, revision, now)
+	}
+}
+
+// createdJobs returns the steps of a plan that create Jobs which remove themselves, and from which
+// no other object takes values.
+func createdJobs(p *plan.Plan, members []object.Ref) (jobs []*plan.Step) {
 	sources := object.NewSet()
 	for i := range p.Steps {
 		for _, s := range p.Steps[i].Substitutions {
 			sources.Insert(s.Source)
 		}
 	}
-	var jobs []*plan.Step
 	for i := range p.Steps {
 		step := &p.Steps[i]
 		_, ok := ttlOf(step.Want)
@@ -205,19 +253,18 @@ func leaveCompleted(
 			jobs = append(jobs, step)
 		}
 	}
-	set := op.History()
-	if len(jobs) == 0 || o.Recreates(jobKind) || !op.Recorded() || set.ID == "" {
-		return
-	}
-	revision := newestCompleted(ctx, storeOf(c, set))
-	if revision == nil {
-		return
-	}
+	return jobs
+}
+
+// completeJobs lets those of the steps do nothing whose Jobs have succeeded, as a revision says,
+// and have removed themselves.
+func completeJobs(op Operation, jobs []*plan.Step, revision *history.Revision, now time.Time) {
 	known := completionsOf(revision)
 	manifests := map[object.Ref]*unstructured.Unstructured{}
 	for _, d := range op.Manifests() {
 		manifests[object.RefOf(d.Object)] = d.Object
 	}
+	p := op.Plan()
 	index := p.Index()
 	for _, step := range jobs {
 		if known[step.Ref].removed(manifests[step.Ref], now) &&
@@ -249,22 +296,43 @@ func isRenewed(p *plan.Plan, index plan.Index, before []history.Object, namespac
 }
 
 // hasCompleted reports whether an object that is missing is a Job which has succeeded and removed
-// itself, as the revision or the newest one says. That is read only then, once.
+// itself, as the newest revision says or, of a Job that this one does not describe so, that of the
+// baseline.
 func (b *Baseline) hasCompleted(ctx context.Context, d wantedObject, o *drift.Object) bool {
 	if _, ok := ttlOf(d.Object); !ok || o == nil || o.Kind != drift.Deleted {
 		return false
 	}
 	if b.completed == nil {
-		b.completed = completions{}
-		if _, store, err := OpenRevisions(ctx, b.cluster, b.request); err == nil {
-			for ref, c := range newestCompletions(ctx, store) {
-				b.completed[ref] = c
-			}
+		b.completed = b.readCompletions(ctx)
+	}
+	return b.completed[d.live].removed(d.Object, b.request.Now())
+}
+
+// readCompletions returns the completions for the objects of the baseline; none if the history
+// cannot be read.
+func (b *Baseline) readCompletions(ctx context.Context) completions {
+	_, store, err := OpenRevisions(ctx, b.cluster, b.request)
+	if err != nil {
+		return completions{}
+	}
+	if b.Revision == nil {
+		known := completions{}
+		maps.Copy(known, newestCompletions(ctx, store))
+		return known
+	}
+	known := completionsOf(b.Revision)
+	if b.last.Number == b.Revision.Number || len(known) == 0 && b.last.Completed == 0 {
+		return known
+	}
+	newest, err := store.Read(ctx, b.last.Number)
+	if err != nil {
+		return completions{}
+	}
+	for _, obj := range newest.Objects {
+		ref := object.RefOf(obj.Unstructured)
+		if was, ok := known[ref]; !ok || was.digest == obj.Digest {
+			known[ref] = completion{obj.Digest, obj.Completed}
 		}
 	}
-	now := b.request.Now()
-	if b.completed[d.live].removed(d.Object, now) {
-		return true
-	}
-	return b.Revision != nil && completionsOf(b.Revision)[d.live].removed(d.Object, now)
+	return known
 }

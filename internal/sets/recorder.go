@@ -141,6 +141,9 @@ func (r *Recorder) Run(
 			return r.forget(ctx, closing, try)
 		}
 	}
+	if !r.dryRun {
+		forgetStarted(ctx, r.store, r.Operation)
+	}
 	r.summary, r.err = r.Operation.Run(ctx, options, func(e event.Event) {
 		r.add(e)
 		sink(e)
@@ -295,8 +298,8 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	if r.failed() {
 		revision.Evidence = r.evidence.of(r.Manifests())
 	}
-	r.unstored.keep(ctx, &r.store, objects)
-	keepCompleted(ctx, &r.store, objects, r.Plan())
+	r.unstored.keep(ctx, &r.store, r.basis.former, objects)
+	keepCompleted(ctx, &r.store, r.basis.former, objects, r.started())
 	revision.Objects = objects
 	r.revision, err = r.store.Write(ctx, revision)
 	return r.explain(err)
@@ -369,6 +372,15 @@ func (r *Recorder) FailedAfterChanges() bool {
 func (r *Recorder) failed() bool {
 	outcome := r.outcome()
 	return outcome != history.Succeeded && outcome != history.Applied
+}
+
+// started returns the Jobs that the run has started, or was to start.
+func (r *Recorder) started() *object.Set {
+	started := startedJobs(r.Plan())
+	for _, ref := range r.wrote.Refs() {
+		started.Insert(ref)
+	}
+	return started
 }
 
 // existed reports whether the object of a step that creates it existed before the run.

@@ -15,6 +15,9 @@ type Basis struct {
 	// Partial is why the operation does not make the cluster the same as all objects; empty if it
 	// does.
 	Partial string
+
+	// former is the newest revision of the set from which the objects are taken over; nil for none.
+	former *history.Revision
 }
 
 // settings are what a revision keeps of the options of its run.

@@ -65,10 +65,17 @@ func (u *unstored) set(objects []history.Object) {
 	}
 }
 
-// keep sets of the objects of which the run has not sent all what the newest revision has. Without
-// that they have none.
-func (u *unstored) keep(ctx context.Context, s *history.Store, objects []history.Object) {
-	earlier := newestUnstored(ctx, s)
+// keep sets of the objects of which the run has not sent all what the newest revision has or, if
+// that is not nil, the one of the set whose objects they were. Without that they have none.
+func (u *unstored) keep(
+	ctx context.Context, s *history.Store, former *history.Revision, objects []history.Object,
+) {
+	var earlier map[object.Ref][]string
+	if former != nil {
+		earlier = unstoredOf(former)
+	} else {
+		earlier = newestUnstored(ctx, s)
+	}
 	for i := range objects {
 		ref := object.RefOf(objects[i].Unstructured)
 		if u.whole.Has(ref) {
