@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
@@ -34,6 +36,8 @@ type Handover struct {
 	from, to owner.Owner // that the marks of the sets name; without an ID if there is none yet
 	record   object.Ref  // of From, and the UIDs of the objects that hold it
 	holders  []types.UID
+	former   *history.Revision // of From, the newest one; nil for none that says more than its files
+	now      func() time.Time
 	begin    func() error
 	end      func() (file string, err error)
 }
@@ -57,7 +61,7 @@ func ToApp(ctx context.Context, c Cluster, r Request, name string) (*Handover, e
 	}
 	to.objectLabels = to.label == ""
 	h := &Handover{
-		From: from, To: to, cluster: c, begin: func() error { return nil },
+		From: from, To: to, cluster: c, now: r.Now, begin: func() error { return nil },
 		end: func() (string, error) {
 			if r.folder() == packages.Stdin {
 				return "", nil
@@ -77,7 +81,7 @@ func ToPackage(
 	request := r
 	request.App, request.Files = "", []string{folder}
 	h := &Handover{
-		From: from, cluster: c, begin: func() error { return nil },
+		From: from, cluster: c, now: r.Now, begin: func() error { return nil },
 		end: func() (string, error) { return "", nil },
 	}
 	if err := h.list(ctx); err != nil {
@@ -92,7 +96,8 @@ func ToPackage(
 	if err != nil {
 		return nil, from.nativeError(err)
 	}
-	draft, err := packages.NewDraft(folder, r.Namespace, o, objects)
+	h.readFormer(ctx)
+	draft, err := packages.NewDraft(folder, r.Namespace, o, append(objects, h.removedJobs()...))
 	if err != nil {
 		return nil, err
 	}
@@ -173,26 +178,61 @@ func (h *Handover) PrepareApply(
 	if err != nil {
 		return nil, err
 	}
+	h.readFormer(ctx)
 	o.Adopted = h.members
 	op, err := h.To.PrepareApply(ctx, h.cluster, o)
 	if err != nil {
 		return nil, err
 	}
-	return &handoverOperation{op, h.begin}, nil
+	return &handoverOperation{op, h}, nil
+}
+
+// readFormer reads the newest revision of the old set, if it says what the objects do not show:
+// that Jobs have succeeded, or that the server does not store fields. One that cannot be read is
+// none.
+func (h *Handover) readFormer(ctx context.Context) {
+	h.former = nil
+	set, err := h.From.History(ctx, h.cluster)
+	if err != nil || set.ID == "" {
+		return
+	}
+	store := storeOf(h.cluster, set)
+	heads, err := store.List(ctx)
+	if err != nil || len(heads) == 0 || heads[0].Completed == 0 && heads[0].Unstored == 0 {
+		return
+	}
+	if revision, err := store.Read(ctx, heads[0].Number); err == nil {
+		h.former = revision
+	}
+}
+
+// removedJobs returns the Jobs of the old set that have succeeded and removed themselves.
+func (h *Handover) removedJobs() (jobs []*unstructured.Unstructured) {
+	if h.former == nil {
+		return nil
+	}
+	known := completionsOf(h.former)
+	for _, obj := range h.former.Objects {
+		ref := object.RefOf(obj.Unstructured)
+		if known[ref].removed(obj.Unstructured, h.now()) && !h.members.Has(ref) {
+			jobs = append(jobs, obj.Unstructured)
+		}
+	}
+	return jobs
 }
 
 // handoverOperation writes the files of a new package before the cluster is changed, and changes no
 // object that others change meanwhile.
 type handoverOperation struct {
 	Operation
-	begin func() error
+	handover *Handover
 }
 
 // MakePlan makes the plan.
 func (o *handoverOperation) MakePlan(ctx context.Context) error {
 	err := o.Operation.MakePlan(ctx)
 	if err == nil {
-		Guard(o.Plan(), content)
+		o.guard()
 	}
 	return err
 }
@@ -200,9 +240,24 @@ func (o *handoverOperation) MakePlan(ctx context.Context) error {
 // Define makes sure that the cluster can hold the record.
 func (o *handoverOperation) Define(ctx context.Context) (again bool, err error) {
 	if again, err = o.Operation.Define(ctx); err == nil && again {
-		Guard(o.Plan(), content)
+		o.guard()
 	}
 	return again, err
+}
+
+// guard lets the plan change nothing but marks, and not run Jobs again that the old set has run.
+func (o *handoverOperation) guard() {
+	if h := o.handover; h.former != nil {
+		completeJobs(o.Operation, createdJobs(o.Plan(), nil), h.former, h.now())
+	}
+	Guard(o.Plan(), content)
+}
+
+// Basis returns what the operation is made from.
+func (o *handoverOperation) Basis() Basis {
+	basis := o.Operation.Basis()
+	basis.former = o.handover.former
+	return basis
 }
 
 // Run runs the plan.
@@ -210,7 +265,7 @@ func (o *handoverOperation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
 	if options.DryRun == engine.DryRunNone {
-		if err := o.begin(); err != nil {
+		if err := o.handover.begin(); err != nil {
 			return event.Summary{}, err
 		}
 	}
@@ -243,6 +298,9 @@ func (h *Handover) Check(outlooks []view.Outlook) error {
 	desired := object.NewSet()
 	for _, o := range outlooks {
 		desired.Insert(o.Step.Ref)
+		if o.Step.ReasonCode == plan.ReasonCompleted {
+			continue
+		}
 		if err := object.CheckOwned(h.record, h.holders, o.Step.Have); err != nil {
 			e.Objects = append(e.Objects, err.Error())
 			continue
