@@ -30,6 +30,23 @@ func (e *OutsideError) Error() string {
 // IsKustomization reports whether a path is that of a kustomization.
 func IsKustomization(name string) bool { return kustomize.IsFile(path.Base(name)) }
 
+// Built returns which of the kustomizations with the given paths in a folder are built when the
+// folder is deployed, or one in it: that at its top or, if there is none, all. Beside one at the
+// top, others are files that nothing builds unless that names them. Kustomizations that are marked
+// as local configuration are never built.
+func Built(ctx context.Context, dir string, kustomizations []string) (built []string, err error) {
+	s, err := openFolder(ctx, dir, Root{})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range kustomizations {
+		if s.kustomization == "" && !s.isLocalFile(ctx, name) || name == s.kustomization {
+			built = append(built, name)
+		}
+	}
+	return built, nil
+}
+
 // CheckOutside returns an OutsideError if one of the kustomizations with the given paths in a
 // folder names what lies outside of the folder.
 func CheckOutside(ctx context.Context, dir string, kustomizations []string) error {

@@ -101,7 +101,7 @@ func (f *pushFlags) run(ctx context.Context, env *cli.Env, dir, text string) err
 	if err != nil {
 		return err
 	}
-	if err := checkBases(ctx, t, dir, r, f.tags); err != nil {
+	if err := checkBases(ctx, env, t, dir, r, f.tags); err != nil {
 		return err
 	}
 	annotations, err := f.describe(ctx, env, dir)
@@ -153,9 +153,11 @@ func (f *pushFlags) target(text string) (artifact.Reference, error) {
 	return r, nil
 }
 
-// checkBases returns an error for a kustomization that names what the artifact would not have.
+// checkBases returns an error for a kustomization that the artifact builds and that names what the
+// artifact would not have. It warns of another one.
 func checkBases(
-	ctx context.Context, t artifact.Tree, dir string, r artifact.Reference, tags []string,
+	ctx context.Context, env *cli.Env, t artifact.Tree, dir string, r artifact.Reference,
+	tags []string,
 ) error {
 	var names []string
 	for _, name := range t.Paths() {
@@ -163,17 +165,31 @@ func checkBases(
 			names = append(names, name)
 		}
 	}
-	err := packages.CheckOutside(ctx, dir, names)
-	outside := (*packages.OutsideError)(nil)
-	if !errors.As(err, &outside) {
+	built, err := packages.Built(ctx, dir, names)
+	if err != nil {
 		return err
 	}
-	if len(tags) > 0 {
-		r.Tag = tags[0]
+	outside := (*packages.OutsideError)(nil)
+	err = packages.CheckOutside(ctx, dir, built)
+	if errors.As(err, &outside) {
+		if len(tags) > 0 {
+			r.Tag = tags[0]
+		}
+		r.Folder = outside.Inside
+		return fmt.Errorf("%w\nnothing was pushed; push %q, which holds all of it, and deploy %s",
+			err, outside.Holder, r)
 	}
-	r.Folder = outside.Inside
-	return fmt.Errorf("%w\nnothing was pushed; push %q, which holds all of it, and deploy %s",
-		err, outside.Holder, r)
+	if err != nil {
+		return err
+	}
+	err = packages.CheckOutside(ctx, dir, slices.DeleteFunc(names, func(name string) bool {
+		return slices.Contains(built, name)
+	}))
+	if errors.As(err, &outside) {
+		env.Notice("Warning: " + err.Error())
+		return nil
+	}
+	return err
 }
 
 // read returns the files of a folder that others may have.
