@@ -27,6 +27,7 @@ type Outlook struct {
 	recreates   bool     // an update would delete the object and create it again
 	bookkeeping []string // annotations that differences leave out
 	Destroys    bool     // the plan deletes all of the set
+	ServerSide  bool     // the plan writes all objects server-side
 }
 
 // Outlooks runs a plan dry by the given function, and returns the outlook for each object, in the
@@ -64,7 +65,7 @@ func outlookOf(b *RunState, e event.Event) Outlook {
 	o := Outlook{Step: step, op: e.Op, outcome: e.Outcome, Reason: e.Reason, Err: e.Err,
 		recreates: e.Recreates, Unstored: e.Unstored,
 		bookkeeping: append([]string{b.Plan.LastApplied}, b.Plan.Bookkeeping...),
-		Destroys:    b.Plan.Destroys}
+		Destroys:    b.Plan.Destroys, ServerSide: b.Plan.ServerSide}
 	if e.Outcome == event.Skipped {
 		o.Reason = SkipReason(b, e)
 	}

@@ -14,22 +14,23 @@ import (
 )
 
 // failureText returns why a step failed, and the place that describes its object. For a conflict of
-// field managers it lists each field, its owners, and the times of their writes.
-func failureText(step *plan.Step, err error) string {
+// field managers it lists each field, its owners, and the times of their writes. ServerSide means
+// that the run applies all objects server-side.
+func failureText(step *plan.Step, err error, serverSide bool) string {
 	if changed := (*plan.ConflictError)(nil); errors.As(err, &changed) {
 		return "others have changed fields that the manifest sets" + sourceSuffix(step.Source) + "\n" +
 			changedLines(changed.Fields)
 	}
 	if blocked := (*plan.ObstacleError)(nil); errors.As(err, &blocked) {
 		return "others have set fields that cannot be beside those of the manifest" +
-			sourceSuffix(step.Source) + "\n" + obstacleLines(step, blocked.Fields)
+			sourceSuffix(step.Source) + "\n" + obstacleLines(blocked.Fields, serverSide)
 	}
 	conflicts, deleted := diff.Conflicts(err), (*engine.NotRecreatedError)(nil)
 	if len(conflicts) == 0 || step.Have == nil || errors.As(err, &deleted) {
 		return indented(err) + sourceSuffix(step.Source)
 	}
 	return "other managers own fields that the manifest sets" + sourceSuffix(step.Source) + "\n" +
-		conflictLines(step, conflicts)
+		conflictLines(step, conflicts, serverSide)
 }
 
 // changedLines returns a line for each field that others have changed, and the way to overwrite
@@ -46,25 +47,27 @@ func changedLines(fields []plan.Contest) string {
 const overwriteHint = "--conflicts=take-all overwrites them"
 
 // obstacleLines returns a line for each field that is in the way, and the way to remove them.
-func obstacleLines(step *plan.Step, fields []diff.ContestedField) string {
+func obstacleLines(fields []diff.ContestedField, serverSide bool) string {
 	var lines []string
 	for _, field := range fields {
 		lines = append(lines, "    "+field.Field+" is in the way, set by "+view.Owners(field.Owners))
 	}
-	return strings.Join(append(lines, "    "+takeOverHint(step)), "\n")
+	return strings.Join(append(lines, "    "+takeOverHint(serverSide)), "\n")
 }
 
 // takeOverHint returns the way to get fields of others in a server-side apply. A run that applies
 // the other objects client-side has another flag for that.
-func takeOverHint(step *plan.Step) string {
-	if step.ReasonCode == plan.ReasonServerSide {
-		return overwriteHint
+func takeOverHint(serverSide bool) string {
+	if serverSide {
+		return "--force-conflicts takes them over"
 	}
-	return "--force-conflicts takes them over"
+	return overwriteHint
 }
 
 // conflictLines returns a line for each field with its owners, and the way to take them over.
-func conflictLines(step *plan.Step, conflicts []metav1.StatusCause) string {
+func conflictLines(
+	step *plan.Step, conflicts []metav1.StatusCause, serverSide bool,
+) string {
 	var lines []string
 	for _, c := range conflicts {
 		line := "    " + c.Field + " " + ownersOf(step, c)
@@ -72,7 +75,7 @@ func conflictLines(step *plan.Step, conflicts []metav1.StatusCause) string {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(append(lines, "    "+takeOverHint(step)), "\n")
+	return strings.Join(append(lines, "    "+takeOverHint(serverSide)), "\n")
 }
 
 // ownersOf formats the owners of a field from the object's managed fields, or else the server's

@@ -71,7 +71,7 @@ func changeOf(o view.Outlook) changes.Change {
 		c.Line += " " + o.Step.Reason
 	}
 	if o.Verb() == view.ToFail {
-		text := failureText(o.Step, o.Err)
+		text := failureText(o.Step, o.Err, o.ServerSide)
 		if immutable := (*engine.ImmutableError)(nil); errors.As(o.Err, &immutable) {
 			text = immutable.Summary() + sourceSuffix(o.Step.Source) // the line has all fields
 		}

@@ -404,7 +404,10 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 		op.AwaitNothing()
 		r.show.NoWait = true
 	}
-	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failureText, r.env.ClusterFlags()...)
+	failure := func(step *plan.Step, err error) string {
+		return failureText(step, err, op.Plan().ServerSide)
+	}
+	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failure, r.env.ClusterFlags()...)
 	refused, wrote := false, false
 	heard := heardOperation{Operation: op, listener: func(e event.Event) {
 		word.Event(e)

@@ -118,7 +118,7 @@ func (w wording) actedText(b *view.RunState, e event.Event) string {
 	step := b.Plan.Steps[e.Step]
 	switch e.Outcome {
 	case event.Failed:
-		return "failed: " + failureText(&step, e.Err)
+		return "failed: " + failureText(&step, e.Err, b.Plan.ServerSide)
 	case event.Skipped:
 		return "skipped: " + view.SkipReason(b, e)
 	}
