@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -148,4 +149,38 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	return &unstructured.Unstructured{Object: fields}
+}
+
+// TestRevertWithoutNulls: a desired null is no value, also in what is put back: a patch would take
+// it for a deletion, and the server may store one that is sent.
+func TestRevertWithoutNulls(t *testing.T) {
+	object := func(spec map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1", "kind": "Chart", "spec": spec,
+			"metadata": map[string]any{"name": "a"},
+		}}
+	}
+	want := object(map[string]any{
+		"size": nil, "values": map[string]any{"image": "a", "probe": nil},
+		"items": []any{map[string]any{"name": "x", "value": nil}},
+	})
+	live := object(map[string]any{"size": int64(3)})
+	found, err := Compare(want, live, Options{})
+	if err != nil || found == nil {
+		t.Fatal(found, err)
+	}
+	fixed, err := Revert(live, found.Fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expected := map[string]any{
+		"size": int64(3), "values": map[string]any{"image": "a"},
+		"items": []any{map[string]any{"name": "x"}},
+	}
+	if diff := cmp.Diff(expected, fixed.Object["spec"]); diff != "" {
+		t.Errorf("put back (-want +got):\n%s", diff)
+	}
+	if spec, _ := want.Object["spec"].(map[string]any); len(spec) != 3 {
+		t.Error("the desired object was changed")
+	}
 }
