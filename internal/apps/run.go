@@ -88,6 +88,7 @@ type PlanPolicy struct {
 	RecordInterrupts bool // an interrupted run is recorded as that, not as a failed one
 	KeepLeaving      bool // the record of a deleted app stays while its objects are leaving
 	RecreateDeleted  bool // objects that are being deleted are created once they are gone
+	NoNulls          bool // a null is no value: inputs have none, and those applied last do not count
 }
 
 // LikePackages returns the policy by which the plan and the run of an app are like those of a
@@ -97,6 +98,7 @@ func LikePackages() PlanPolicy {
 		Unchanged: true, AwaitUnchanged: true, CountNext: true, KeepAdded: true, LeaveForeign: true,
 		GuardDeletes: true, AllRefs: true, Retain: true, NameFiles: true, MaskValues: true,
 		OnlyRules: true, RecordInterrupts: true, KeepLeaving: true, RecreateDeleted: true,
+		NoNulls: true,
 	}
 }
 
@@ -291,6 +293,9 @@ func (r *Run) debugChanges() {
 // was applied, and prints why if that is asked for.
 func (r *Run) lastApplied(obj liveObject) (base liveObject, ok bool) {
 	base, ok = lastapplied.Base(obj, r.config)
+	if r.options.NoNulls {
+		base = diff.WithoutNulls(base)
+	}
 	if !r.options.DebugHistory && !r.options.Debug {
 		return base, ok
 	}

@@ -22,6 +22,15 @@ func PruneNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
+// WithoutNulls returns what PruneNulls does: the object itself if it has no map values that are
+// null.
+func WithoutNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	if obj == nil || !hasNulls(obj.Object) {
+		return obj
+	}
+	return PruneNulls(obj)
+}
+
 // HasStoredNulls reports whether an object has map values that are null and that the server may
 // store: it does so in custom resources, where the schema says nothing else.
 func HasStoredNulls(obj *unstructured.Unstructured) bool {

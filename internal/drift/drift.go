@@ -130,7 +130,7 @@ func (o *Object) Counts() bool {
 }
 
 // Compare returns how a live object differs from the desired one; nil if it does not. Live is nil
-// if the object does not exist. Neither is modified.
+// if the object does not exist. Neither is modified. A desired null is no value.
 func Compare(want, live *unstructured.Unstructured, o Options) (*Object, error) {
 	found := &Object{Ref: object.RefOf(want), Kind: Deleted}
 	if live == nil {
@@ -140,7 +140,7 @@ func Compare(want, live *unstructured.Unstructured, o Options) (*Object, error) 
 		found.Deleting = true
 		return found, nil
 	}
-	want, err := o.Ignore.Keep(want, live)
+	want, err := o.Ignore.Keep(diff.WithoutNulls(want), live)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", found.Ref, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
@@ -115,11 +116,12 @@ func (s *appSet) PrepareApply(
 	}, nil
 }
 
-// copies returns copies of resources: the use case changes its inputs.
+// copies returns copies of resources without nulls, which are no values: the use case changes its
+// inputs.
 func copies(resources []resource.Resource) []resource.Resource {
 	copied := make([]resource.Resource, len(resources))
 	for i, r := range resources {
-		copied[i] = resource.Resource{Unstructured: r.DeepCopy(), Origin: r.Origin}
+		copied[i] = resource.Resource{Unstructured: diff.PruneNulls(r.Unstructured), Origin: r.Origin}
 	}
 	return copied
 }
