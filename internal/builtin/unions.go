@@ -50,6 +50,29 @@ func Rivals(meta strategicpatch.LookupPatchMeta, want, live map[string]any) (fie
 	return slices.Compact(fields)
 }
 
+// SameUnion returns the fields of a struct, sorted, that belong to a union with a member or its
+// discriminator, without that itself.
+func SameUnion(meta strategicpatch.LookupPatchMeta, fields map[string]any, name string) []string {
+	m, ok := meta.(patchMetaLookup)
+	if !ok || m.goType == nil {
+		return nil
+	}
+	var same []string
+	for _, u := range unions() {
+		all := append(u.members(), u.Discriminator)
+		if !slices.Contains(u.Types, m.structName()) || !slices.Contains(all, name) {
+			continue
+		}
+		for _, member := range all {
+			if _, has := fields[member]; has && member != name {
+				same = append(same, member)
+			}
+		}
+	}
+	slices.Sort(same)
+	return slices.Compact(same)
+}
+
 func (u union) rivals(want, live map[string]any) (fields []string) {
 	isSet := func(member string) bool { return want[member] != nil }
 	chosen := slices.DeleteFunc(u.members(), func(member string) bool { return !isSet(member) })

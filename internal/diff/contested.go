@@ -28,7 +28,8 @@ type ContestedField struct {
 	Field  string       `json:"field"`
 	Owners []FieldOwner `json:"owners"`
 
-	path fieldpath.Path
+	path   fieldpath.Path
+	rivals []fieldpath.Path // of an obstacle: what the desired object has in its place
 }
 
 // Comparison is what Contested compares.

@@ -13,14 +13,21 @@ import (
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
+// obstacle is a field or a list item of a live object that cannot be beside others of the desired
+// one, which lacks it. Rivals are the places of these.
+type obstacle struct {
+	path   fieldpath.Path
+	rivals []fieldpath.Path
+}
+
 // obstacles returns the fields and list items of a live object that cannot be beside those of the
 // desired one, which lacks them: other members of unions, and items whose keys somebody has
 // changed.
-func (m merge) obstacles(in sides) (paths []fieldpath.Path) {
+func (m merge) obstacles(in sides) (found []obstacle) {
 	if m.of != nil {
-		findObstacles(in, m.of, nil, &paths)
+		findObstacles(in, m.of, nil, &found)
 	}
-	return paths
+	return found
 }
 
 // Obstacles returns the fields and list items of a live object that cannot be beside those of a
@@ -33,9 +40,13 @@ func Obstacles(c Comparison) (found []ContestedField, err error) {
 	}
 	defer recoverError(&err)
 	in := sidesOf(c.Base, c.Want, c.Live)
-	paths := append(mergeFor(c.Want).obstacles(in), in.surplus(c.TooMany)...)
-	for _, path := range paths {
-		field := ContestedField{Field: path.String(), path: path}
+	all := mergeFor(c.Want).obstacles(in)
+	for _, path := range in.surplus(c.TooMany) {
+		all = append(all, obstacle{path: path})
+	}
+	for _, o := range all {
+		path := o.path
+		field := ContestedField{Field: path.String(), path: path, rivals: o.rivals}
 		applied := false
 		for _, entry := range c.Live.GetManagedFields() {
 			if entry.FieldsV1 == nil {
@@ -72,22 +83,26 @@ func membersBelow(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 }
 
 func findObstacles(
-	in sides, meta strategicpatch.LookupPatchMeta, path fieldpath.Path, paths *[]fieldpath.Path,
+	in sides, meta strategicpatch.LookupPatchMeta, path fieldpath.Path, found *[]obstacle,
 ) {
 	for _, name := range builtin.Rivals(meta, in.want, in.live) {
-		*paths = append(*paths, below(path, fieldpath.PathElement{FieldName: &name}))
+		o := obstacle{path: below(path, fieldpath.PathElement{FieldName: &name})}
+		for _, rival := range builtin.SameUnion(meta, in.want, name) {
+			o.rivals = append(o.rivals, below(path, fieldpath.PathElement{FieldName: &rival}))
+		}
+		*found = append(*found, o)
 	}
 	for _, key := range slices.Sorted(maps.Keys(in.want)) {
 		at := below(path, fieldpath.PathElement{FieldName: &key})
 		if want, isMap := in.want[key].(map[string]any); isMap {
 			inner, _, err := meta.LookupPatchMetadataForStruct(key)
 			if live := fieldsOf(in.live, key); err == nil && live != nil {
-				findObstacles(sides{fieldsOf(in.recorded, key), want, live}, inner, at, paths)
+				findObstacles(sides{fieldsOf(in.recorded, key), want, live}, inner, at, found)
 			}
 		}
 		if _, isList := in.want[key].([]any); isList {
 			if l, inner, ok := keyedListOf(in, key, meta); ok {
-				l.findObstacles(inner, at, paths)
+				l.findObstacles(inner, at, found)
 			}
 		}
 	}
@@ -104,7 +119,7 @@ const maxPairs = 1_000_000
 
 // findObstacles does the same in the items of a list, and for the items themselves.
 func (l keyedList) findObstacles(
-	meta strategicpatch.LookupPatchMeta, path fieldpath.Path, paths *[]fieldpath.Path,
+	meta strategicpatch.LookupPatchMeta, path fieldpath.Path, found *[]obstacle,
 ) {
 	recorded, live := l.match(l.want, l.recorded), l.match(l.want, l.live)
 	applied := l.match(l.live, l.recorded)
@@ -118,7 +133,7 @@ func (l keyedList) findObstacles(
 	for i, at := range live {
 		item := sides{itemAt(l.recorded, recorded[i]), itemAt(l.want, i), itemAt(l.live, at)}
 		if element, ok := l.element(item.live); ok && at >= 0 {
-			findObstacles(item, meta, below(path, element), paths)
+			findObstacles(item, meta, below(path, element), found)
 		}
 		for j := range l.live {
 			if !looks || applied[j] >= 0 || paired[j] {
@@ -129,10 +144,21 @@ func (l keyedList) findObstacles(
 			if ok && (l.collides(item.want, have) || live[i] < 0 &&
 				(at < 0 && l.isEdited(item.recorded, have) || l.excludes(item.want, have))) {
 				at, paired[j] = j, true
-				*paths = append(*paths, below(path, element))
+				*found = append(*found, l.obstacle(path, element, item.want))
 			}
 		}
 	}
+}
+
+// obstacle returns the obstacle that a live item is to a desired one.
+func (l keyedList) obstacle(
+	path fieldpath.Path, live fieldpath.PathElement, want map[string]any,
+) obstacle {
+	o := obstacle{path: below(path, live)}
+	if rival, ok := l.element(want); ok {
+		o.rivals = []fieldpath.Path{below(path, rival)}
+	}
+	return o
 }
 
 // element returns the path element that selects a live item; ok is false if a key is missing.

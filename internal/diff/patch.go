@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/muster-deploy/muster/internal/builtin"
 )
@@ -40,7 +41,11 @@ func (m merge) between(
 	live *unstructured.Unstructured, in sides,
 ) (patch map[string]any, how types.PatchType, result *unstructured.Unstructured, err error) {
 	defer recoverError(&err)
-	in = in.recording(m.obstacles(in))
+	var paths []fieldpath.Path
+	for _, o := range m.obstacles(in) {
+		paths = append(paths, o.path)
+	}
+	in = in.recording(paths)
 	if m.meta == nil {
 		patch = mergePatch(in.recorded, in.want, in.live)
 		result = &unstructured.Unstructured{Object: applyMergePatch(live.Object, patch)}

@@ -253,6 +253,9 @@ func contestsOf(c diff.Comparison) ([]Contest, error) {
 
 // ownApplied returns the configuration that was applied last, nil if another manager applied it.
 func (w writeMode) ownApplied(live *unstructured.Unstructured) *unstructured.Unstructured {
+	if live == nil {
+		return nil
+	}
 	if appliers := diff.ClientSideManagers(live, w.lastApplied); appliers.Len() > 0 &&
 		!appliers.Has(w.manager) {
 		return nil
@@ -295,6 +298,36 @@ func (w writeMode) obstacles(
 		Want: want, Live: live, Base: w.ownApplied(live), Manager: w.manager,
 		Operation: metav1.ManagedFieldsOperationApply, TooMany: step.TooMany,
 	}, w.replaced(live))
+}
+
+// yieldObstacles returns what is in the way of a desired object in a live one and is left to the
+// controllers that own it, and the object without the fields of it that cannot be beside that. Base
+// is what was applied last; nil if unknown.
+func (w writeMode) yieldObstacles(
+	live, want, base *unstructured.Unstructured,
+) (left []Contest, rest *unstructured.Unstructured, err error) {
+	if w.conflicts != YieldToControllers || live == nil {
+		return nil, want, nil
+	}
+	found, err := Obstacles(diff.Comparison{
+		Want: want, Live: live, Base: base, Manager: w.manager,
+	}, w.replaced(live))
+	if err != nil {
+		return nil, nil, err
+	}
+	rest = want
+	for _, field := range found {
+		if !hasController(field.Owners) {
+			continue
+		}
+		if len(left) == 0 {
+			rest = want.DeepCopy()
+		}
+		if field.LeaveOutRivals(rest) {
+			left = append(left, Contest{ContestedField: field, Left: true})
+		}
+	}
+	return left, rest, nil
 }
 
 // replaced returns the managers whose fields a server-side apply of a live object replaces: its own

@@ -104,6 +104,13 @@ func (w writeMode) decideClientSide(
 		return fmt.Errorf("keep ignored fields: %w", err)
 	}
 	applied = diff.WithSurplus(former.withMarks(applied, step.Have), want, step.Have, step.TooMany)
+	left, want, err := w.yieldObstacles(step.Have, want, applied)
+	if err != nil {
+		return err
+	}
+	for _, c := range left {
+		c.KeepObstacle(want, step.Have)
+	}
 	m, err := w.yield(step, want, func(want *unstructured.Unstructured) (m merged, err error) {
 		if applied != nil && !annotated {
 			if want, err = diff.WithSharedMaps(want, step.Have, w.manager); err != nil {
@@ -116,6 +123,7 @@ func (w writeMode) decideClientSide(
 		}
 		return m, nil
 	})
+	step.Contested = append(left, step.Contested...)
 	if unmerged := (*diff.MergeError)(nil); errors.As(err, &unmerged) {
 		step.Op, step.Want, step.Unmerged = Update, want, err
 		return nil
@@ -224,9 +232,10 @@ func (w writeMode) decideServerSide(
 		return err
 	}
 	if left := w.leftFields(step.Contested); len(left) > 0 {
-		want = want.DeepCopy()
+		want, described = want.DeepCopy(), described.DeepCopy()
 		for _, field := range left {
 			field.LeaveOut(want)
+			field.Keep(described, step.Have)
 		}
 		still, err := w.contested(want, nil, step.Have)
 		if err != nil {
@@ -234,6 +243,17 @@ func (w writeMode) decideServerSide(
 		}
 		step.markLeft(still)
 	}
+	left, described, err := w.yieldObstacles(step.Have, described, w.ownApplied(step.Have))
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		want = want.DeepCopy()
+	}
+	for _, c := range left {
+		c.LeaveOutRivals(want)
+	}
+	step.Contested = append(left, step.Contested...)
 	step.Op, step.Want = Create, want
 	if step.Have == nil {
 		return nil
