@@ -53,7 +53,8 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 		r.settle(i, event.Interrupted, nil)
 		return
 	}
-	if done.outcome != event.Succeeded || !step.Wait || r.options.DryRun != DryRunNone {
+	if done.outcome != event.Succeeded || done.ended || !step.Wait ||
+		r.options.DryRun != DryRunNone {
 		r.settle(i, done.outcome, nil)
 		return
 	}

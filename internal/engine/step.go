@@ -25,6 +25,7 @@ type result struct {
 	err     error
 	seen    cluster.ObjectEvent        // the object afterwards
 	leaving bool                       // its deletion was asked for
+	ended   bool                       // nothing is to be waited for
 	stored  bool                       // although it failed, a part of it was carried out
 	deleted bool                       // to be recreated; what fails after that has not created it
 	would   *unstructured.Unstructured // in a server dry run: the object as it would have been stored
@@ -80,6 +81,7 @@ func (r *run) withoutWriting(step *plan.Step) *result {
 			outcome: event.Succeeded,
 			reason:  step.Reason,
 			leaving: step.AlreadyDeleting() || step.Op == plan.AwaitDeleted,
+			ended:   step.ReasonCode == plan.ReasonCompleted,
 		}
 		if home := r.missingPrerequisite(step); home != nil {
 			done.reason = unvalidated(home)
