@@ -77,7 +77,7 @@ record stays until all objects are gone: destroy the set again then.
 	f.addRun(cmd)
 	f.AddRecord(cmd)
 	cmd.Flags().BoolVar(&f.absent, "ignore-not-found", false,
-		"Treat a record (--record) that does not exist as deleted")
+		"Treat an app (-a) or a record (--record) that does not exist as deleted")
 	return cmd
 }
 
@@ -134,14 +134,8 @@ func (f *destroyFlags) run(
 	)
 	r.check = func(ctx context.Context, op sets.Operation) error {
 		if !op.Recorded() {
-			namespace, _ := set.Name()
-			fmt.Fprintf(env.Err, "there is no record of %s in namespace %s: nothing to delete\n",
-				set.Title(), namespace)
-			elsewhere := (*sets.ElsewhereError)(nil)
-			if _, err := set.Targets(ctx, connected); errors.As(err, &elsewhere) {
-				env.Notice("note: " + elsewhere.Hint())
-			} else if hint := sets.Similar(ctx, connected, set); hint != "" {
-				env.Notice("note: " + hint)
+			if err := f.checkAbsent(ctx, env, connected, set); err != nil {
+				return err
 			}
 		}
 		if f.pruned == nil {
@@ -172,6 +166,29 @@ func (f *destroyFlags) run(
 		return err
 	}
 	return &cli.ResultError{}
+}
+
+// checkAbsent returns an error for a set without a record whose name was given: it may be
+// misspelled. For a folder, which names its record itself, or with --ignore-not-found, and for an
+// app whose history was kept, it prints that nothing is to be deleted.
+func (f *destroyFlags) checkAbsent(
+	ctx context.Context, env *cli.Env, c sets.Cluster, set sets.Set,
+) error {
+	if f.App != "" && f.pruned == nil && !f.absent {
+		if _, none := sets.OpenHistory(ctx, c, set); none != nil {
+			return none
+		}
+	}
+	namespace, _ := set.Name()
+	fmt.Fprintf(env.Err, "there is no record of %s in namespace %s: nothing to delete\n",
+		set.Title(), namespace)
+	elsewhere := (*sets.ElsewhereError)(nil)
+	if _, err := set.Targets(ctx, c); errors.As(err, &elsewhere) {
+		env.Notice("note: " + elsewhere.Hint())
+	} else if hint := sets.Similar(ctx, c, set); hint != "" {
+		env.Notice("note: " + hint)
+	}
+	return nil
 }
 
 // noteLeaving prints which objects of a package are still being deleted after a run that did not

@@ -252,6 +252,7 @@ func (f *destroyFlags) runGroup(
 	isJSON := f.output.PrintsJSON()
 	return runMembers(env, members, isJSON, func(m member) error {
 		one := *f
+		one.absent = true // another destroy may have begun with the group
 		if one.App = m.app; m.app == "" {
 			return one.run(cmd, env, kube, []string{m.folder})
 		}
