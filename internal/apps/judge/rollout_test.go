@@ -107,6 +107,8 @@ var otherwise = map[string]string{
 	"kapp: pod_ends: created":                       "a pod that is ready may end at any time",
 	"ready: pod_ends: created":                      "as above",
 
+	"ready: deployment_quota: scaled down to what is allowed": "all pods are there; the condition " +
+		"that some could not be created is of before",
 	"ready: deployment_paused_middle: paused in the middle": "new pods may be why it is paused",
 
 	"ready: statefulset_on_delete: a pod is deleted": "no generation counts deleted pods, so that " +
