@@ -158,6 +158,43 @@ func TestAloneItems(t *testing.T) {
 	}
 }
 
+// TestFormerNames merges objects whose live state has a field under its former name as well: both
+// are removed, unless somebody has set the former one otherwise.
+func TestFormerNames(t *testing.T) {
+	const spec = "{template: {spec: {serviceAccountName: s, enableServiceLinks: true}}}"
+	for _, tc := range []mergedSpec{
+		{name: "removed", kind: "apps/v1 Deployment", recorded: spec,
+			want: "{template: {spec: {enableServiceLinks: true}}}",
+			live: "{template: {spec: {serviceAccountName: s, serviceAccount: s, " +
+				"enableServiceLinks: true}}}",
+			result: "{template: {spec: {enableServiceLinks: true}}}"},
+		{name: "removed with all", kind: "v1 Pod", recorded: "{serviceAccountName: s}", want: "{}",
+			live: "{serviceAccountName: s, serviceAccount: s}", result: "{}"},
+		{name: "under the former name", kind: "v1 Pod", recorded: "{serviceAccountName: s}",
+			want: "{serviceAccount: s}", live: "{serviceAccountName: s, serviceAccount: s}",
+			result: "{serviceAccountName: s, serviceAccount: s}", unchanged: true},
+		{name: "not recorded", kind: "v1 Pod", recorded: "{}", want: "{}", unchanged: true,
+			live:   "{serviceAccountName: s, serviceAccount: s}",
+			result: "{serviceAccountName: s, serviceAccount: s}"},
+	} {
+		t.Run(tc.name, tc.check)
+	}
+	live := objectOf(t, `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: a
+  managedFields:
+  - {manager: me, operation: Apply, apiVersion: v1, fieldsType: FieldsV1,
+     fieldsV1: {"f:spec": {"f:serviceAccountName": {}}}}
+spec: {serviceAccountName: s, serviceAccount: s}`)
+	want := objectOf(t, "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {}}")
+	found, err := Obstacles(Comparison{Want: want, Live: live, Manager: "me", Operation: "Apply"})
+	if err != nil || len(found) != 1 || found[0].Field != ".spec.serviceAccount" {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
 // TestObstacles finds what is in the way of a server-side apply, with its owners, and makes the
 // applier the only one of its appliers.
 func TestObstacles(t *testing.T) {
