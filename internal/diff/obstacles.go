@@ -41,7 +41,13 @@ func Obstacles(c Comparison) (found []ContestedField, err error) {
 	defer recoverError(&err)
 	in := sidesOf(c.Base, c.Want, c.Live)
 	all := mergeFor(c.Want).obstacles(in)
-	for _, path := range in.surplus(c.TooMany) {
+	owned, err := appliedAlone(c.Live, c.Manager)
+	if err != nil {
+		return nil, err
+	}
+	alone := in.surplus(c.TooMany)
+	alone = append(alone, mergeFor(c.Want).formerNames(sidesOf(owned, c.Want, c.Live))...)
+	for _, path := range alone {
 		all = append(all, obstacle{path: path})
 	}
 	for _, o := range all {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/muster-deploy/muster/internal/builtin"
 )
@@ -41,7 +40,7 @@ func (m merge) between(
 	live *unstructured.Unstructured, in sides,
 ) (patch map[string]any, how types.PatchType, result *unstructured.Unstructured, err error) {
 	defer recoverError(&err)
-	var paths []fieldpath.Path
+	paths := m.formerNames(in)
 	for _, o := range m.obstacles(in) {
 		paths = append(paths, o.path)
 	}

@@ -1,0 +1,57 @@
+package diff
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/muster-deploy/muster/internal/builtin"
+	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+)
+
+// formerNames returns the former names of fields of a live object that a merge removes. The server
+// has set them as well, and would set the fields by them again.
+func (m merge) formerNames(in sides) (paths []fieldpath.Path) {
+	if m.of != nil {
+		findFormerNames(in, m.of, nil, &paths)
+	}
+	return paths
+}
+
+func findFormerNames(
+	in sides, meta strategicpatch.LookupPatchMeta, path fieldpath.Path, paths *[]fieldpath.Path,
+) {
+	for _, alias := range builtin.AliasesOf(meta) {
+		_, recorded := in.recorded[alias.Field]
+		if recorded && in.want[alias.Field] == nil && in.want[alias.Former] == nil &&
+			in.live[alias.Former] != nil &&
+			jsonvalue.Equal(in.live[alias.Former], in.live[alias.Field]) {
+			*paths = append(*paths, below(path, fieldpath.PathElement{FieldName: &alias.Former}))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(in.recorded)) {
+		recorded, live := fieldsOf(in.recorded, key), fieldsOf(in.live, key)
+		if recorded == nil || live == nil {
+			continue
+		}
+		if inner, _, err := meta.LookupPatchMetadataForStruct(key); err == nil {
+			findFormerNames(sides{recorded, fieldsOf(in.want, key), live}, inner,
+				below(path, fieldpath.PathElement{FieldName: &key}), paths)
+		}
+	}
+}
+
+// appliedAlone returns the fields of a live object that only a manager owns by apply.
+func appliedAlone(live *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+	owners, _, err := readFieldSets(live, func(entry map[string]any) bool {
+		return isApplyEntry(entry, live.GetAPIVersion(), manager)
+	})
+	if err != nil {
+		return nil, err
+	}
+	fields, _ := owners.alone(live.Object).(map[string]any)
+	return &unstructured.Unstructured{Object: fields}, nil
+}
