@@ -59,9 +59,10 @@ func Accept(
 	if route, err = inManifest(manifest, live.Object, route); err != nil {
 		return nil, err
 	}
-	have, _ := lookup(manifest, route)
+	have, has := lookup(manifest, route)
+	isItem := route[len(route)-1].item // an item counts, even an empty one
 	switch {
-	case same(have, is):
+	case same(have, is) && (has == found || !isItem):
 		return manifest, nil
 	case !same(have, want):
 		return nil, errOtherValue

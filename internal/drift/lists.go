@@ -97,8 +97,8 @@ func (p place) item(item any, t listType) place {
 		fields, _ := item.(map[string]any)
 		s.value, s.keys = nil, map[string]any{}
 		for _, key := range t.keys {
-			if value, ok := fields[key]; ok {
-				s.keys[key] = value
+			if s.keys[key] = fields[key]; fields[key] == nil {
+				s.keys[key] = ""
 			}
 		}
 		text = keyText(s.keys, t.keys)

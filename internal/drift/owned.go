@@ -117,11 +117,17 @@ func hasKeys(item any, element fieldpath.PathElement) bool {
 		return false
 	}
 	for _, key := range *element.Key {
-		if !jsonvalue.Equal(key.Value.Unstructured(), fields[key.Name]) {
+		if !hasKey(fields, key.Name, key.Value.Unstructured()) {
 			return false
 		}
 	}
 	return true
+}
+
+// hasKey reports whether an item has a key. The server takes a missing one for an empty text.
+func hasKey(fields map[string]any, name string, value any) bool {
+	is, found := fields[name]
+	return !found && value == "" || jsonvalue.Equal(is, value)
 }
 
 // all returns the owners of the value and of all its parts, ascending.

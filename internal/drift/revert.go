@@ -120,7 +120,7 @@ func (s step) selects(item any) bool {
 	}
 	fields, _ := item.(map[string]any)
 	for key, value := range s.keys {
-		if !jsonvalue.Equal(fields[key], value) {
+		if !hasKey(fields, key, value) {
 			return false
 		}
 	}
