@@ -3,6 +3,8 @@ package diff
 import (
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // TestUnionMembers merges objects whose live state has another member of a union than the manifest:
@@ -173,6 +175,9 @@ func TestFormerNames(t *testing.T) {
 		{name: "under the former name", kind: "v1 Pod", recorded: "{serviceAccountName: s}",
 			want: "{serviceAccount: s}", live: "{serviceAccountName: s, serviceAccount: s}",
 			result: "{serviceAccountName: s, serviceAccount: s}", unchanged: true},
+		{name: "changed under the former name", kind: "v1 Pod", recorded: "{serviceAccount: s}",
+			want: "{serviceAccount: t}", live: "{serviceAccountName: s, serviceAccount: s}",
+			result: "{serviceAccount: t}"},
 		{name: "not recorded", kind: "v1 Pod", recorded: "{}", want: "{}", unchanged: true,
 			live:   "{serviceAccountName: s, serviceAccount: s}",
 			result: "{serviceAccountName: s, serviceAccount: s}"},
@@ -192,6 +197,11 @@ spec: {serviceAccountName: s, serviceAccount: s}`)
 	found, err := Obstacles(Comparison{Want: want, Live: live, Manager: "me", Operation: "Apply"})
 	if err != nil || len(found) != 1 || found[0].Field != ".spec.serviceAccount" {
 		t.Errorf("%+v, %v", found, err)
+	}
+	_ = unstructured.SetNestedField(want.Object, "t", "spec", "serviceAccount")
+	found, err = Obstacles(Comparison{Want: want, Live: live, Manager: "me", Operation: "Apply"})
+	if err != nil || len(found) != 0 {
+		t.Errorf("%+v, %v: the apply removes what it has applied", found, err)
 	}
 }
 
