@@ -12,8 +12,9 @@ import (
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
-// formerNames returns the former names of fields of a live object that a merge removes. The server
-// has set them as well, and would set the fields by them again.
+// formerNames returns the former names of fields of a live object that a merge removes: the server
+// has set them as well, and would set the fields by them again. It returns the fields themselves
+// where the desired object has another value under the former name, which the server would ignore.
 func (m merge) formerNames(in sides) (paths []fieldpath.Path) {
 	if m.of != nil {
 		findFormerNames(in, m.of, nil, &paths)
@@ -31,14 +32,19 @@ func findFormerNames(
 			jsonvalue.Equal(in.live[alias.Former], in.live[alias.Field]) {
 			*paths = append(*paths, below(path, fieldpath.PathElement{FieldName: &alias.Former}))
 		}
+		if in.want[alias.Former] != nil && in.want[alias.Field] == nil &&
+			in.live[alias.Field] != nil &&
+			!jsonvalue.Equal(in.live[alias.Field], in.want[alias.Former]) {
+			*paths = append(*paths, below(path, fieldpath.PathElement{FieldName: &alias.Field}))
+		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(in.recorded)) {
-		recorded, live := fieldsOf(in.recorded, key), fieldsOf(in.live, key)
-		if recorded == nil || live == nil {
+	for _, key := range slices.Sorted(maps.Keys(in.live)) {
+		inside := sides{fieldsOf(in.recorded, key), fieldsOf(in.want, key), fieldsOf(in.live, key)}
+		if inside.live == nil || inside.recorded == nil && inside.want == nil {
 			continue
 		}
 		if inner, _, err := meta.LookupPatchMetadataForStruct(key); err == nil {
-			findFormerNames(sides{recorded, fieldsOf(in.want, key), live}, inner,
+			findFormerNames(inside, inner,
 				below(path, fieldpath.PathElement{FieldName: &key}), paths)
 		}
 	}
