@@ -62,13 +62,23 @@ func (all *Schemas) missingItems(
 		report(path, fmt.Sprintf("is %v, want %v", live, want))
 		return
 	}
+	taken := make([]bool, len(live)) // an item may be there twice
+	find := func(same func(other any) bool) int {
+		for j, other := range live {
+			if !taken[j] && same(other) {
+				taken[j] = true
+				return j
+			}
+		}
+		return -1
+	}
 	for i, item := range want {
 		at := i
 		switch {
 		case mapped:
-			at = slices.IndexFunc(live, func(other any) bool { return sameKeys(s.Keys, item, other) })
+			at = find(func(other any) bool { return sameKeys(s.Keys, item, other) })
 		case set:
-			at = slices.IndexFunc(live, func(other any) bool { return reflect.DeepEqual(item, other) })
+			at = find(func(other any) bool { return reflect.DeepEqual(item, other) })
 		}
 		if at < 0 {
 			report(path.with(i), fmt.Sprintf("is absent, want %v", item))

@@ -33,6 +33,7 @@ func TestMissing(t *testing.T) {
 		Items: &Schema{Properties: map[string]*Schema{"name": {}, "size": {}}},
 	}}}
 	a, b := map[string]any{"name": "a", "size": int64(1)}, map[string]any{"name": "b"}
+	a2 := map[string]any{"name": "a", "size": int64(2)}
 	tests := []struct {
 		field      string
 		want, live []any
@@ -40,6 +41,7 @@ func TestMissing(t *testing.T) {
 	}{
 		{"keyed", []any{a, b}, []any{b, a}, 0},
 		{"keyed", []any{a}, []any{b}, 1},
+		{"keyed", []any{a, a2}, []any{a, a2}, 0},
 		{"plain", []any{a, b}, []any{b, a}, 3},
 		{"plain", []any{a}, []any{a, b}, 1},
 	}
