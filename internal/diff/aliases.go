@@ -51,7 +51,9 @@ func findFormerNames(
 }
 
 // appliedAlone returns the fields of a live object that only a manager owns by apply.
-func appliedAlone(live *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+func appliedAlone(
+	live *unstructured.Unstructured, manager string,
+) (*unstructured.Unstructured, error) {
 	owners, _, err := readFieldSets(live, func(entry map[string]any) bool {
 		return isApplyEntry(entry, live.GetAPIVersion(), manager)
 	})
