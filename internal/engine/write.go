@@ -230,6 +230,9 @@ func write(
 		step, w.Version = next, next.Have.GetResourceVersion()
 	}
 	live, err := c.Write(ctx, w)
+	if err == nil && w.Method == cluster.Apply && o.DryRun == DryRunNone {
+		live, err = restoreMaps(ctx, c, p, step, live, o)
+	}
 	if o.DryRun != DryRunNone && w.Method == cluster.Apply && p.OwnsAll(step, conflicts(err)) {
 		w.Force = true // the run adopts its own updates before
 		live, err = c.Write(ctx, w)
@@ -255,6 +258,20 @@ func write(
 	default:
 		return migrateToServerSide(ctx, c, p, step, live)
 	}
+}
+
+// restoreMaps applies an object once more if the server has removed maps that it must have, with
+// their content. It returns the object after that.
+func restoreMaps(
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
+	o *Options,
+) (*unstructured.Unstructured, error) {
+	if step.Have == nil || !diff.LostMaps(step.Want, step.Have, live) {
+		return live, nil
+	}
+	again := *step
+	again.Have = live
+	return c.Write(ctx, request(p, &again, step.Want, o))
 }
 
 // clientSideManagers returns the managers that a server-side apply replaces. The server removes the
