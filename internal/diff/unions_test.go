@@ -109,11 +109,6 @@ func TestEditedKeys(t *testing.T) {
 			result: "{ports: [{name: http, port: 80, targetPort: 8080}, " +
 				"{name: x, port: 81, targetPort: 8080}]}",
 			unchanged: true},
-		{name: "variable", kind: "v1 Pod",
-			recorded: "{containers: [{name: a, env: [{name: E, value: x}]}]}",
-			want:     "{containers: [{name: a, env: [{name: E, value: x}]}]}",
-			live:     "{containers: [{name: a, env: [{name: EDITED, value: x}, {name: F, value: z}]}]}",
-			result:   "{containers: [{name: a, env: [{name: F, value: z}, {name: E, value: x}]}]}"},
 		{name: "one of two with one key", kind: "v1 Service",
 			recorded: "{ports: [{name: u, port: 53, protocol: UDP}, {name: t, port: 53}]}",
 			want:     "{ports: [{name: u, port: 53, protocol: UDP}, {name: t, port: 53}]}",
@@ -135,6 +130,61 @@ func TestEditedKeys(t *testing.T) {
 				"protocol: UDP}, {containerPort: 53, hostPort: 65}]}]}"},
 	} {
 		t.Run(tc.name, tc.check)
+	}
+}
+
+// TestItemsOfOthers merges lists that lack a desired item, and have one that is like it: nobody
+// knows whether somebody has renamed the item or has added another one, and both can be beside each
+// other.
+func TestItemsOfOthers(t *testing.T) {
+	const (
+		volume = "{containers: [{name: a}], volumes: [{name: tmp, emptyDir: {}}]}"
+		env    = `{containers: [{name: a, env: [{name: A, value: "true"}]}]}`
+		mount  = "{containers: [{name: a, volumeMounts: [{mountPath: /a, name: v}]}]}"
+		ports  = "{containers: [{name: a, ports: [{containerPort: 80}]}]}"
+		main   = "{containers: [{name: a, image: i}]}"
+		spread = "{topologySpreadConstraints: [{topologyKey: a, whenUnsatisfiable: ScheduleAnyway, " +
+			"maxSkew: 1}]}"
+	)
+	for _, tc := range []mergedSpec{
+		{name: "volume of an injector", recorded: volume, want: volume,
+			live: "{containers: [{name: a}], volumes: [{name: token, secret: {secretName: s}}]}",
+			result: "{containers: [{name: a}], volumes: [{name: tmp, emptyDir: {}}, " +
+				"{name: token, secret: {secretName: s}}]}"},
+		{name: "volume of the same type", recorded: volume, want: volume,
+			live: "{containers: [{name: a}], volumes: [{name: theirs, emptyDir: {}}]}",
+			result: "{containers: [{name: a}], volumes: [{name: tmp, emptyDir: {}}, " +
+				"{name: theirs, emptyDir: {}}]}"},
+		{name: "variable with the same value", recorded: env, want: env,
+			live: `{containers: [{name: a, env: [{name: THEIRS, value: "true"}, {name: F}]}]}`,
+			result: `{containers: [{name: a, env: [{name: A, value: "true"}, ` +
+				`{name: THEIRS, value: "true"}, {name: F}]}]}`},
+		{name: "mount of the same volume", recorded: mount, want: mount,
+			live: "{containers: [{name: a, volumeMounts: [{mountPath: /b, name: v}]}]}",
+			result: "{containers: [{name: a, volumeMounts: [{mountPath: /a, name: v}, " +
+				"{mountPath: /b, name: v}]}]}"},
+		{name: "port of a container", recorded: ports, want: ports,
+			live: "{containers: [{name: a, ports: [{containerPort: 81, protocol: TCP}]}]}",
+			result: "{containers: [{name: a, ports: [{containerPort: 80}, " +
+				"{containerPort: 81, protocol: TCP}]}]}"},
+		{name: "container with the same image", recorded: main, want: main,
+			live:   "{containers: [{name: b, image: i}]}",
+			result: "{containers: [{name: a, image: i}, {name: b, image: i}]}"},
+		{name: "constraint", recorded: spread, want: spread,
+			live: "{topologySpreadConstraints: [{topologyKey: b, whenUnsatisfiable: ScheduleAnyway, " +
+				"maxSkew: 1}]}",
+			result: "{topologySpreadConstraints: [{topologyKey: a, whenUnsatisfiable: ScheduleAnyway, " +
+				"maxSkew: 1}, {topologyKey: b, whenUnsatisfiable: ScheduleAnyway, maxSkew: 1}]}"},
+	} {
+		tc.kind = "v1 Pod"
+		t.Run(tc.name, func(t *testing.T) {
+			tc.check(t)
+			in := Comparison{Base: tc.object(t, tc.recorded), Want: tc.object(t, tc.want),
+				Live: tc.object(t, tc.live), Manager: "me", Operation: "Apply"}
+			if found, err := Obstacles(in); err != nil || len(found) > 0 {
+				t.Errorf("in the way: %+v, %v", found, err)
+			}
+		})
 	}
 }
 
