@@ -21,8 +21,8 @@ type obstacle struct {
 }
 
 // obstacles returns the fields and list items of a live object that cannot be beside those of the
-// desired one, which lacks them: other members of unions, and items whose keys somebody has
-// changed.
+// desired one, which lacks them: other members of unions, and items with the unique values of
+// desired ones.
 func (m merge) obstacles(in sides) (found []obstacle) {
 	if m.of != nil {
 		findObstacles(in, m.of, nil, &found)
@@ -120,7 +120,7 @@ func below(path fieldpath.Path, element fieldpath.PathElement) fieldpath.Path {
 }
 
 // maxPairs limits how many pairs of items of two lists are compared to find those that belong
-// together in another place or under another key. Lists that people write have fewer.
+// together in another place, or are refused beside each other. Lists that people write have fewer.
 const maxPairs = 1_000_000
 
 // findObstacles does the same in the items of a list, and for the items themselves.
@@ -128,43 +128,50 @@ func (l keyedList) findObstacles(
 	meta strategicpatch.LookupPatchMeta, path fieldpath.Path, found *[]obstacle,
 ) {
 	recorded, live := l.match(l.want, l.recorded), l.match(l.want, l.live)
-	applied := l.match(l.live, l.recorded)
-	paired := make([]bool, len(l.live))
-	for _, at := range live {
-		if at >= 0 {
-			paired[at] = true
-		}
-	}
-	looks := len(l.want)*len(l.live) <= maxPairs
 	for i, at := range live {
 		item := sides{itemAt(l.recorded, recorded[i]), itemAt(l.want, i), itemAt(l.live, at)}
 		if element, ok := l.element(item.live); ok && at >= 0 {
 			findObstacles(item, meta, below(path, element), found)
 		}
-		for j := range l.live {
-			if !looks || applied[j] >= 0 || paired[j] {
-				continue
-			}
-			have := itemAt(l.live, j)
-			element, ok := l.element(have)
-			if ok && (l.collides(item.want, have) || live[i] < 0 &&
-				(at < 0 && l.isEdited(item.recorded, have) || l.excludes(item.want, have))) {
-				at, paired[j] = j, true
-				*found = append(*found, l.obstacle(path, element, item.want))
-			}
-		}
 	}
+	l.findRefused(live, path, found)
 }
 
-// obstacle returns the obstacle that a live item is to a desired one.
-func (l keyedList) obstacle(
-	path fieldpath.Path, live fieldpath.PathElement, want map[string]any,
-) obstacle {
-	o := obstacle{path: below(path, live)}
-	if rival, ok := l.element(want); ok {
-		o.rivals = []fieldpath.Path{below(path, rival)}
+// findRefused finds the live items that the server refuses beside desired ones, whose own live
+// items are given: most often somebody has changed the key of a desired item. One that is merely
+// like a missing item is left, since it may be of somebody else.
+func (l keyedList) findRefused(live []int, path fieldpath.Path, found *[]obstacle) {
+	if len(l.items.Unique)+len(l.items.Alone) == 0 || len(l.want)*len(l.live) > maxPairs {
+		return
 	}
-	return o
+	applied, paired := l.match(l.live, l.recorded), make([]bool, len(l.live))
+	for _, at := range live {
+		if at >= 0 {
+			paired[at] = true
+		}
+	}
+	for j := range l.live {
+		have := itemAt(l.live, j)
+		element, ok := l.element(have)
+		if !ok || paired[j] || applied[j] >= 0 {
+			continue
+		}
+		o := obstacle{path: below(path, element)}
+		refused := false
+		for i, at := range live {
+			want := itemAt(l.want, i)
+			if !l.collides(want, have) && (at >= 0 || !l.excludes(want, have)) {
+				continue
+			}
+			refused = true
+			if rival, ok := l.element(want); ok {
+				o.rivals = append(o.rivals, below(path, rival))
+			}
+		}
+		if refused {
+			*found = append(*found, o)
+		}
+	}
 }
 
 // element returns the path element that selects a live item; ok is false if a key is missing.
@@ -196,39 +203,6 @@ func (l keyedList) collides(want, live map[string]any) bool {
 		first := want[fields[0]]
 		return first != nil && !jsonvalue.Equal(first, int64(0)) && l.agree(fields, want, live)
 	})
-}
-
-// isEdited reports whether a live item has all that was recorded of another one but the key:
-// somebody has changed that.
-func (l keyedList) isEdited(recorded, live map[string]any) bool {
-	rest := maps.Clone(recorded)
-	for name := range l.items.Keys {
-		delete(rest, name)
-	}
-	return len(rest) > 0 && covers(live, rest)
-}
-
-// covers reports whether a live value has everything wanted: the same scalars, all keys of maps,
-// and for lists as many items in the same order.
-func covers(live, want any) bool {
-	switch want := want.(type) {
-	case map[string]any:
-		fields, ok := live.(map[string]any)
-		if !ok && len(want) > 0 {
-			return false
-		}
-		for key, value := range want {
-			if !covers(fields[key], value) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		items, _ := live.([]any)
-		return slices.EqualFunc(items, want, covers)
-	default:
-		return jsonvalue.Equal(live, want)
-	}
 }
 
 // recording returns the sides with fields of the live object added to what was recorded, so that
