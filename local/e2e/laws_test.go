@@ -48,7 +48,7 @@ var lawFaults = []struct {
 	why     string
 }{
 	{
-		regexp.MustCompile(`(?s)^app: PersistentVolumeClaim/.* spec\.volumeMode: is Filesystem`),
+		regexp.MustCompile(`(?s)^app: PersistentVolumeClaim/.*\sspec\.volumeMode: is Filesystem`),
 		"a rule of apps keeps the mode of the volume that a claim has",
 	},
 }
