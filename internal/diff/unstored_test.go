@@ -26,7 +26,44 @@ func TestUnstored(t *testing.T) {
 			`{apiVersion: example.com/v1, kind: Boat, spec: {length: 7, sail: red, idle: false, none: null,
 			  empty: {}, list: []}}`,
 			`{apiVersion: example.com/v1, kind: Boat, spec: {length: "7"}}`,
-			"spec.idle spec.sail",
+			"spec.empty spec.idle spec.sail",
+		},
+		"zero values of built-in kinds": {
+			`{apiVersion: v1, kind: Pod, spec: {automountServiceAccountToken: false, securityContext:
+			  {runAsUser: 0}, hostNetwork: false, containers: [{name: a, securityContext:
+			  {allowPrivilegeEscalation: false}, envFrom: [{configMapRef: {optional: false}}]}]}}`,
+			`{apiVersion: v1, kind: Pod, spec: {securityContext: {}, containers: [{name: a,
+			  securityContext: {}, envFrom: [{configMapRef: {}}]}]}}`,
+			"spec.automountServiceAccountToken " +
+				"spec.containers[0].envFrom[0].configMapRef.optional " +
+				"spec.containers[0].securityContext.allowPrivilegeEscalation spec.securityContext.runAsUser",
+		},
+		"zero values below what is lost": {
+			`{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, securityContext:
+			  {privileged: false}}], volumes: [{name: v, emptyDir: {}}]}}`,
+			`{apiVersion: v1, kind: Pod, spec: {containers: [{name: a}], volumes: [{name: v}]}}`,
+			"spec.containers[0].securityContext spec.volumes[0].emptyDir",
+		},
+		"token of a service account": {
+			`{apiVersion: v1, kind: ServiceAccount, automountServiceAccountToken: false}`,
+			`{apiVersion: v1, kind: ServiceAccount}`,
+			"automountServiceAccountToken",
+		},
+		"member of a union that is a map without content": {
+			`{apiVersion: example.com/v1, kind: Issuer, metadata: {name: a, labels: {}},
+			  spec: {selfSigned: {}, nulls: {none: null}, kept: {}}}`,
+			`{apiVersion: example.com/v1, kind: Issuer, metadata: {name: a}, spec: {kept: {}}}`,
+			"spec.nulls spec.selfSigned",
+		},
+		"nulls": {
+			`{apiVersion: v1, kind: ConfigMap, metadata: {labels: {a: null}}, data: {a: null, b: c}}`,
+			`{apiVersion: v1, kind: ConfigMap, data: {b: c}}`,
+			"",
+		},
+		"nulls of a custom resource": {
+			`{apiVersion: example.com/v1, kind: Boat, metadata: {labels: {a: null}}, spec: {a: null, b: 1}}`,
+			`{apiVersion: example.com/v1, kind: Boat, spec: {b: 1}}`,
+			"",
 		},
 		"labels": {
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a: b, c: d},
@@ -44,8 +81,8 @@ func TestUnstored(t *testing.T) {
 			`{apiVersion: v1, kind: Pod, spec: {hostNetwork: false, priority: 0, nodeName: "", volumes: [],
 			  securityContext: {}, tolerations: null, containers: [{name: a, resources: {limits:
 			  {cpu: 1000m, memory: 1024Mi}}, ports: [{containerPort: 80, hostPort: 0}]}]}}`,
-			`{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, resources: {limits:
-			  {cpu: "1", memory: 1Gi}}, ports: [{containerPort: 80, protocol: TCP}]}]}}`,
+			`{apiVersion: v1, kind: Pod, spec: {priority: 0, securityContext: {}, containers: [{name: a,
+			  resources: {limits: {cpu: "1", memory: 1Gi}}, ports: [{containerPort: 80, protocol: TCP}]}]}}`,
 			"",
 		},
 		"secret": {
