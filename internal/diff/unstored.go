@@ -18,14 +18,14 @@ var sentMetadata = []string{"annotations", "finalizers", "labels", "ownerReferen
 
 // Unstored returns the paths of the values of a manifest that a stored object lacks, sorted, as in
 // spec.containers[0].image: an item has its number in the manifest. What a server stores in another
-// form is not lacking, and neither are empty values, zero values of built-in kinds, and what the
-// manifest cannot set.
+// form is not lacking, and neither are nulls, empty lists, values of built-in kinds that servers
+// leave out, as hostNetwork: false, and what the manifest cannot set.
 func Unstored(manifest, stored *unstructured.Unstructured) []string {
 	first := lackingValues{strict: true}
 	if len(first.fields(manifest.Object, stored.Object)) == 0 {
 		return nil // normal forms are made only if they are needed
 	}
-	manifest = WithoutIgnored(manifest)
+	manifest = WithoutNulls(WithoutIgnored(manifest))
 	if object.IsSecret(manifest) {
 		manifest = WithEncodedData(manifest)
 	}
@@ -34,7 +34,7 @@ func Unstored(manifest, stored *unstructured.Unstructured) []string {
 	if !typed || !known {
 		return (&lackingValues{}).fields(manifest.Object, stored.Object)
 	}
-	return (&lackingValues{typed: true}).fields(sent, have)
+	return (&lackingValues{}).fields(sent, have)
 }
 
 // fields returns the paths of the values that a stored object lacks.
@@ -47,7 +47,10 @@ func (c *lackingValues) fields(sent, stored map[string]any) []string {
 			metadata, _ := sent[key].(map[string]any)
 			have, _ := stored[key].(map[string]any)
 			for _, field := range sentMetadata {
-				c.value(Below(key, field), metadata[field], have[field])
+				given := metadata[field]
+				if fields, isMap := given.(map[string]any); !isMap || len(fields) > 0 {
+					c.value(Below(key, field), given, have[field])
+				}
 			}
 		default:
 			c.value(key, sent[key], stored[key])
@@ -69,14 +72,13 @@ func ItemOf(path string, index int) string { return path + "[" + strconv.Itoa(in
 
 // lackingValues collects the paths of values that a stored object lacks.
 type lackingValues struct {
-	typed  bool // the kind is built in: zero values are not stored
 	strict bool // items that were replaced by others count
 	paths  []string
 }
 
 // value compares one value. A value of another type was converted.
 func (c *lackingValues) value(path string, sent, stored any) {
-	if isVoid(sent) || c.typed && stored == nil && isZero(sent) {
+	if isVoid(sent) {
 		return
 	}
 	if stored == nil {
@@ -202,42 +204,8 @@ func agree(a, b any) (common, same bool) {
 	return common, true
 }
 
-// isVoid reports whether a value is null, or a map or list that holds nothing else.
+// isVoid reports whether a value is null or an empty list: servers store either, or nothing.
 func isVoid(value any) bool {
-	switch v := value.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		for _, inner := range v {
-			if !isVoid(inner) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		return len(v) == 0
-	}
-	return false
-}
-
-// isZero reports whether a value is the zero value of its type, or a map of such values.
-func isZero(value any) bool {
-	switch v := value.(type) {
-	case string:
-		return v == ""
-	case bool:
-		return !v
-	case int64:
-		return v == 0
-	case float64:
-		return v == 0
-	case map[string]any:
-		for _, inner := range v {
-			if !isVoid(inner) && !isZero(inner) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
+	list, isList := value.([]any)
+	return value == nil || isList && len(list) == 0
 }
