@@ -1,0 +1,49 @@
+package apps
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/engine"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// TestExclude updates a custom resource server-side beside a field of others that the server does
+// not accept together with it: that is in the way, and goes if conflicts are ignored.
+func TestExclude(t *testing.T) {
+	const feature = "{apiVersion: example.com/v1, kind: Feature, metadata: {name: f, namespace: demo}, " +
+		"spec: {source: {%s}}}"
+	w := newWorld(t)
+	w.cluster.Serve(schema.GroupKind{Group: "example.com", Kind: "Feature"}, true)
+	request := func(source string) DeployRequest {
+		r := w.nativeRequest(fmt.Sprintf(feature, source))
+		r.Run.ServerSide = true
+		return r
+	}
+	if _, err := w.run(t.Context(), w.prepare(request("file: a")), engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	ref := object.Ref{Group: "example.com", Kind: "Feature", Namespace: "demo", Name: "f"}
+	live := w.cluster.Object(ref)
+	live.Object["spec"] = map[string]any{"source": map[string]any{"url": "u"}}
+	w.cluster.Put(live)
+	p := w.prepare(request("file: b")).Plan()
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		if step.Ref != ref {
+			continue
+		}
+		next, ok := p.Exclude(step, []string{"spec.source"})
+		if !ok {
+			t.Fatal("the field of others stays")
+		}
+		if len(next.Obstacles) != 1 || !strings.HasSuffix(next.Obstacles[0].Field, ".url") {
+			t.Errorf("the obstacles are %v", next.Obstacles)
+		}
+		return
+	}
+	t.Fatal("the plan has no step of the object")
+}
