@@ -68,21 +68,22 @@ func (r *Run) setOwnership(step *plan.Step, c *change.Change) (err error) {
 			diff.Applier{Manager: Manager, Updates: true})
 		if err == nil {
 			step.Disown = staleData(step).Removal(step.Have, step.Want)
-			step.Obstacles, err = r.obstacles(c)
+			step.Obstacles, err = r.obstacles(c, nil)
 		}
 	}
 	return err
 }
 
-// obstacles returns what is in the way of the server-side apply of a change.
-func (r *Run) obstacles(c *change.Change) ([]diff.ContestedField, error) {
+// obstacles returns what is in the way of the server-side apply of a change. Maps are those that the
+// server accepts with one field only.
+func (r *Run) obstacles(c *change.Change, maps []string) ([]diff.ContestedField, error) {
 	want, err := r.recordedForm(c, c.Existing)
 	if err != nil {
 		return nil, err
 	}
 	return plan.Obstacles(diff.Comparison{
 		Want: want, Live: c.Existing, Base: lastapplied.Original(c.Existing), Manager: Manager,
-		Operation: metav1.ManagedFieldsOperationApply,
+		Operation: metav1.ManagedFieldsOperationApply, TooMany: maps,
 	}, sets.New(Manager))
 }
 

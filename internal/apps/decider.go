@@ -187,6 +187,18 @@ func (d decider) Replan(
 	return &next, nil
 }
 
+// Exclude returns the step of a server-side apply with what is in its way.
+func (d decider) Exclude(step *plan.Step) (*plan.Step, error) {
+	w, next := WorkOf(step.Tag), *step
+	c := w.Change
+	if w.Rebased != nil {
+		c = w.Rebased
+	}
+	var err error
+	next.Obstacles, err = d.obstacles(c, step.TooMany)
+	return &next, err
+}
+
 // Recreate returns a step with the object that is created in place of the one that the run has
 // deleted.
 func (d decider) Recreate(step *plan.Step) (*plan.Step, error) {

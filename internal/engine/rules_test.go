@@ -103,6 +103,9 @@ func (d decisions) Replan(
 	return d.replan(step, live, refused)
 }
 
+// Exclude returns the step itself.
+func (d decisions) Exclude(step *plan.Step) (*plan.Step, error) { return step, nil }
+
 // Recreate returns the step itself, which has the object.
 func (d decisions) Recreate(step *plan.Step) (*plan.Step, error) { return step, nil }
 

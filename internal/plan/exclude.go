@@ -7,12 +7,17 @@ import "bytes"
 // manifest; ok is false if that changes nothing.
 func (p *Plan) Exclude(step *Step, maps []string) (next *Step, ok bool) {
 	if len(maps) == 0 || len(step.TooMany) > 0 || step.Op != Update || step.Have == nil ||
-		step.FullReplace || step.Reverts != nil || p.Decider != nil {
+		step.FullReplace || step.Reverts != nil || p.Decider != nil && !step.ServerSide {
 		return nil, false
 	}
 	again := *step
 	again.TooMany = maps
-	next, err := p.Replan(&again, step.Have)
+	var err error
+	if p.Decider != nil {
+		next, err = p.Decider.Exclude(&again)
+	} else {
+		next, err = p.Replan(&again, step.Have)
+	}
 	if err != nil || next.Op != Update {
 		return nil, false
 	}

@@ -310,6 +310,9 @@ type Decider interface {
 	// step succeeds without a write.
 	Replan(step *Step, live *unstructured.Unstructured, refused error) (*Step, error)
 
+	// Exclude returns the step of a server-side apply with what is in its way because of TooMany.
+	Exclude(step *Step) (*Step, error)
+
 	// Recreate returns a step that applies, with Recreate set to the object that is created in place
 	// of its own: the run has deleted that.
 	Recreate(step *Step) (*Step, error)
