@@ -1,0 +1,42 @@
+package plan_test
+
+import (
+	"strconv"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/plan"
+)
+
+// TestLossesOfChain deletes a long chain of owners whose last dependent stays: all of them stay,
+// each for the next, whatever their order.
+func TestLossesOfChain(t *testing.T) {
+	const length = 5_000
+	for _, backward := range []bool{false, true} {
+		fates := make([]plan.Fate, length)
+		for i := range fates {
+			obj := &unstructured.Unstructured{Object: map[string]any{}}
+			obj.SetUID(types.UID(strconv.Itoa(i)))
+			if i > 0 {
+				obj.SetOwnerReferences([]metav1.OwnerReference{{UID: types.UID(strconv.Itoa(i - 1))}})
+			}
+			at := i
+			if backward {
+				at = length - 1 - i
+			}
+			fates[at] = plan.Fate{Live: obj, Deleted: i < length-1}
+		}
+		losses := plan.Losses(fates)
+		if len(losses) != length-1 {
+			t.Fatalf("%d of %d owners stay", len(losses), length-1)
+		}
+		for i, loss := range losses {
+			if i > 0 && loss.Dependent != losses[i-1].Owner {
+				t.Fatalf("owner %d stays for %d, which is not the one before it", loss.Owner, loss.Dependent)
+			}
+		}
+	}
+}
