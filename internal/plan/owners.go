@@ -32,13 +32,23 @@ func Losses(fates []Fate) []Loss {
 		return nil
 	}
 	var losses []Loss
-	for kept := true; kept; {
-		kept = false
-		for i := range fates {
-			for _, uid := range lostOwners(&fates[i], going) {
-				if owner := going[uid]; owner >= 0 && owner != i {
-					losses, kept = append(losses, Loss{Owner: owner, Dependent: i}), true
+	staying := make([]int, 0, len(fates))
+	for i := range fates {
+		if !fates[i].Deleted {
+			staying = append(staying, i)
+		}
+	}
+	for at := 0; at < len(staying); at++ { // an owner that has to stay is added
+		dependent := staying[at]
+		for _, uids := range fates[dependent].owners() {
+			if !allGoing(uids, going) {
+				continue
+			}
+			for _, uid := range uids {
+				if owner := going[uid]; owner >= 0 && owner != dependent {
+					losses = append(losses, Loss{Owner: owner, Dependent: dependent})
 					fates[owner].Deleted = false
+					staying = append(staying, owner)
 					delete(going, uid)
 				}
 			}
@@ -70,19 +80,9 @@ func orphans(live *unstructured.Unstructured) bool {
 		slices.Contains(live.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }
 
-// lostOwners returns the owners of an object that stays if all of them are going. The object may
-// have other owners after its update than before: it must not lose either.
-func lostOwners(f *Fate, going map[types.UID]int) []types.UID {
-	if f.Deleted {
-		return nil
-	}
-	for _, obj := range []*unstructured.Unstructured{f.Live, f.Want} {
-		if uids := ownersOf(obj); allGoing(uids, going) {
-			return uids
-		}
-	}
-	return nil
-}
+// owners returns the UIDs of the owners of an object before its update and after it. It must lose
+// all of neither.
+func (f *Fate) owners() [2][]types.UID { return [2][]types.UID{ownersOf(f.Live), ownersOf(f.Want)} }
 
 // ownersOf returns the UIDs of the owners of an object, which may be nil.
 func ownersOf(obj *unstructured.Unstructured) []types.UID {
