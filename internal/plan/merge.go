@@ -62,7 +62,7 @@ func (p *Plan) described(step *Step) (*unstructured.Unstructured, error) {
 	switch {
 	case !p.mergesByServer(step) && step.Have != nil:
 		// Want is the merged object, whose annotation holds the desired one.
-		want := readLastApplied(step.Want, p.LastApplied)
+		want := appliedTo(step.Want, p.LastApplied)
 		if want == nil {
 			return nil, errors.New("merge again: the object lacks the applied configuration")
 		}
@@ -130,7 +130,7 @@ func (p *Plan) Manifest(step *Step) (*unstructured.Unstructured, error) {
 	}
 	want := step.Want.DeepCopy()
 	if !p.mergesByServer(step) && p.LastApplied != "" {
-		if want = readLastApplied(step.Want, p.LastApplied); want == nil {
+		if want = appliedTo(step.Want, p.LastApplied); want == nil {
 			return nil, errors.New("recreate: the object lacks the applied configuration")
 		}
 		if err := setLastApplied(want, p.LastApplied); err != nil {

@@ -298,7 +298,7 @@ func (r *revision) takesNewValues(step *plan.Step) bool {
 func leaveUnchanged(step *plan.Step) {
 	step.Op, step.Want, step.Wait = plan.Unchanged, step.Have, false
 	step.Patch, step.Disown, step.Diff, step.Contested = diff.Patch{}, diff.Patch{}, nil, nil
-	step.Obstacles = nil
+	step.Obstacles, step.TooMany, step.Unmerged = nil, nil, nil
 	step.FullReplace, step.Force, step.Replace, step.Recreate = false, false, "", nil
 	step.Draft, step.Substitutions, step.Unknown = nil, nil, ""
 	step.ReasonCode, step.Reason, step.ReasonRef = "", "", object.Ref{}
