@@ -2,6 +2,7 @@ package sets
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -72,27 +73,35 @@ func countCompleted(p *plan.Plan) (n int) {
 	return n
 }
 
-// newestCompletions returns those of the newest revision, none if it cannot be read: then a Job
-// runs again.
-func newestCompletions(ctx context.Context, s *history.Store) completions {
-	if revision := newestCompleted(ctx, s); revision != nil {
-		return completionsOf(revision)
+// newestCompletions returns those of the newest revision.
+func newestCompletions(ctx context.Context, s *history.Store) (completions, error) {
+	revision, err := newestCompleted(ctx, s)
+	if revision == nil {
+		return nil, err
 	}
-	return nil
+	return completionsOf(revision), nil
 }
 
-// newestCompleted returns the newest revision; nil if it cannot be read, or none of its Jobs was
-// seen to succeed, for which it need not be read.
-func newestCompleted(ctx context.Context, s *history.Store) *history.Revision {
+// newestCompleted returns the newest revision; nil if none of its Jobs was seen to succeed, for
+// which it need not be read.
+func newestCompleted(ctx context.Context, s *history.Store) (*history.Revision, error) {
+	return newestWith(ctx, s, func(h history.Head) int { return h.Completed })
+}
+
+// newestWith returns the newest revision if it counts any of something.
+func newestWith(
+	ctx context.Context, s *history.Store, count func(history.Head) int,
+) (*history.Revision, error) {
 	heads, err := s.ListToWrite(ctx)
-	if err != nil || len(heads) == 0 || heads[0].Err != nil || heads[0].Completed == 0 {
-		return nil
+	switch {
+	case err != nil || len(heads) == 0:
+		return nil, err
+	case heads[0].Err != nil:
+		return nil, fmt.Errorf("read revision %d: %w", heads[0].Number, heads[0].Err)
+	case count(heads[0]) == 0:
+		return nil, nil
 	}
-	revision, err := s.Read(ctx, heads[0].Number)
-	if err != nil {
-		return nil
-	}
-	return revision
+	return s.Read(ctx, heads[0].Number)
 }
 
 // Finished returns a function that returns why some missing objects of a set are as they should be:
@@ -116,9 +125,9 @@ func finished(
 	if err != nil {
 		return nil
 	}
-	revision := newestCompleted(ctx, store)
-	if revision == nil {
-		return nil
+	revision, err := newestCompleted(ctx, store)
+	if err != nil || revision == nil {
+		return nil // they are missing, as far as anybody knows
 	}
 	known, found := completionsOf(revision), map[object.Ref]string{}
 	for _, obj := range revision.Objects {
@@ -178,8 +187,8 @@ func forgetStarted(ctx context.Context, s history.Store, op Operation) {
 	if s.Set = op.History(); s.Set.ID == "" {
 		return
 	}
-	revision := newestCompleted(ctx, &s)
-	if revision == nil {
+	revision, err := newestCompleted(ctx, &s)
+	if err != nil || revision == nil {
 		return
 	}
 	var forgotten []object.Ref
@@ -198,7 +207,7 @@ func forgetStarted(ctx context.Context, s history.Store, op Operation) {
 func keepCompleted(
 	ctx context.Context, s *history.Store, former *history.Revision, objects []history.Object,
 	started *object.Set,
-) {
+) (err error) {
 	var earlier completions
 	for i := range objects {
 		obj, ref := &objects[i], object.RefOf(objects[i].Unstructured)
@@ -208,8 +217,8 @@ func keepCompleted(
 		if earlier == nil {
 			if former != nil {
 				earlier = completionsOf(former)
-			} else if earlier = newestCompletions(ctx, s); len(earlier) == 0 {
-				return
+			} else if earlier, err = newestCompletions(ctx, s); len(earlier) == 0 {
+				return err
 			}
 		}
 		digest, err := history.DigestOf(obj.Unstructured)
@@ -217,6 +226,7 @@ func keepCompleted(
 			obj.Completed = was.at
 		}
 	}
+	return nil
 }
 
 // leaveCompleted lets a plan not create the Jobs that have succeeded and removed themselves, unless
@@ -231,7 +241,14 @@ func leaveCompleted(
 	if len(jobs) == 0 || o.Recreates(jobKind) || !op.Recorded() || set.ID == "" {
 		return
 	}
-	if revision := newestCompleted(ctx, storeOf(c, set)); revision != nil {
+	revision, err := newestCompleted(ctx, storeOf(c, set))
+	switch {
+	case err != nil:
+		for _, step := range jobs {
+			step.Reason = fmt.Sprintf("it may have succeeded before and removed itself, which the history "+
+				"would say: %v", err)
+		}
+	case revision != nil:
 		completeJobs(op, jobs, revision, now)
 	}
 }
@@ -317,7 +334,8 @@ func (b *Baseline) readCompletions(ctx context.Context) completions {
 	}
 	if b.Revision == nil {
 		known := completions{}
-		maps.Copy(known, newestCompletions(ctx, store))
+		newest, _ := newestCompletions(ctx, store) // without it the Jobs are missing
+		maps.Copy(known, newest)
 		return known
 	}
 	known := completionsOf(b.Revision)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -47,7 +49,11 @@ func jobOf(name string, completed time.Time) history.Object {
 func completedJobs(t *testing.T, server *enginetest.Cluster) (names []string) {
 	t.Helper()
 	store := &history.Store{Cluster: server, Set: historySet}
-	for ref := range newestCompletions(t.Context(), store) {
+	known, err := newestCompletions(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ref := range known {
 		names = append(names, ref.Name)
 	}
 	slices.Sort(names)
@@ -143,5 +149,47 @@ func TestRunForgetsCompletionOfReplaced(t *testing.T) {
 	want := []string{"b", "c", "d"}
 	if got := completedJobs(t, server); !slices.Equal(got, want) {
 		t.Errorf("Jobs %q are completed, want %q", got, want)
+	}
+}
+
+// damage makes the revisions unreadable.
+func damage(t *testing.T, server *enginetest.Cluster) {
+	t.Helper()
+	for _, ref := range server.Refs().Refs() {
+		if ref.Kind != "Secret" {
+			continue
+		}
+		secret := server.Object(ref)
+		data, ok := secret.Object["data"].(map[string]any)
+		if !ok || data["objects"] == nil {
+			t.Fatalf("%s has no objects", ref)
+		}
+		data["objects"] = "AAAA"
+		server.Put(secret)
+	}
+}
+
+// TestDamagedHistory: nobody can read whether Jobs have succeeded. The plan creates them and says
+// so, and the run says that the history lacks it.
+func TestDamagedHistory(t *testing.T) {
+	server := &enginetest.Cluster{}
+	r := runJobs(t, server, map[string]plan.Op{"a": plan.Create}, nil, engine.DryRunServer)
+	damage(t, server)
+	leaveCompleted(t.Context(), fullCluster{server}, r.Operation, packages.PlanOptions{}, nil,
+		time.Now())
+	step := r.Plan().Steps[0]
+	if step.Op != plan.Create || !strings.Contains(step.Reason, "it may have succeeded before") {
+		t.Errorf("the step is %s: %s", step.Op, step.Reason)
+	}
+	server = &enginetest.Cluster{}
+	created := object.RefOf(jobOf("a", time.Time{}).Unstructured)
+	r = runJobs(t, server, map[string]plan.Op{"a": plan.Create}, []event.Event{
+		{Kind: event.Acted, Op: plan.Create, Ref: created, Outcome: event.Succeeded},
+		{Kind: event.Settled, Op: plan.Create, Ref: created, Outcome: event.TimedOut},
+	}, engine.DryRunNone)
+	damage(t, server)
+	if err := r.Record(t.Context(), false); err == nil ||
+		!strings.Contains(err.Error(), "the history is not up to date: ") {
+		t.Errorf("the run says: %v", err)
 	}
 }

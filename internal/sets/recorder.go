@@ -298,11 +298,11 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	if r.failed() {
 		revision.Evidence = r.evidence.of(r.Manifests())
 	}
-	r.unstored.keep(ctx, &r.store, r.basis.former, objects)
-	keepCompleted(ctx, &r.store, r.basis.former, objects, r.started())
+	kept := cmp.Or(r.unstored.keep(ctx, &r.store, r.basis.former, objects),
+		keepCompleted(ctx, &r.store, r.basis.former, objects, r.started()))
 	revision.Objects = objects
 	r.revision, err = r.store.Write(ctx, revision)
-	return r.explain(err)
+	return r.explain(cmp.Or(err, kept)) // nobody can read any more what the newest revision said
 }
 
 // objects returns the objects of the revision.

@@ -69,12 +69,12 @@ func (u *unstored) set(objects []history.Object) {
 // that is not nil, the one of the set whose objects they were. Without that they have none.
 func (u *unstored) keep(
 	ctx context.Context, s *history.Store, former *history.Revision, objects []history.Object,
-) {
+) (err error) {
 	var earlier map[object.Ref][]string
 	if former != nil {
 		earlier = unstoredOf(former)
 	} else {
-		earlier = newestUnstored(ctx, s)
+		earlier, err = newestUnstored(ctx, s)
 	}
 	for i := range objects {
 		ref := object.RefOf(objects[i].Unstructured)
@@ -87,20 +87,17 @@ func (u *unstored) keep(
 			}
 		}
 	}
+	return err
 }
 
 // newestUnstored returns what the server did not store of the objects of the newest revision. It
 // reads a revision only if that has any.
-func newestUnstored(ctx context.Context, s *history.Store) map[object.Ref][]string {
-	heads, err := s.ListToWrite(ctx)
-	if err != nil || len(heads) == 0 || heads[0].Unstored == 0 {
-		return nil
+func newestUnstored(ctx context.Context, s *history.Store) (map[object.Ref][]string, error) {
+	revision, err := newestWith(ctx, s, func(h history.Head) int { return h.Unstored })
+	if revision == nil {
+		return nil, err
 	}
-	revision, err := s.Read(ctx, heads[0].Number)
-	if err != nil {
-		return nil
-	}
-	return unstoredOf(revision)
+	return unstoredOf(revision), nil
 }
 
 // unstoredOf returns what the server did not store of the objects of a revision.
@@ -125,7 +122,8 @@ func (b *Baseline) mayBeUnstored(ctx context.Context, o *drift.Object) bool {
 	if b.unstored == nil {
 		b.unstored = map[object.Ref][]string{}
 		if _, store, err := OpenRevisions(ctx, b.cluster, b.request); err == nil {
-			maps.Copy(b.unstored, newestUnstored(ctx, store))
+			newest, _ := newestUnstored(ctx, store) // without it the fields have drifted
+			maps.Copy(b.unstored, newest)
 		}
 	}
 	return len(b.unstored) > 0
