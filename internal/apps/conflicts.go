@@ -74,8 +74,8 @@ func (r *Run) setOwnership(step *plan.Step, c *change.Change) (err error) {
 	return err
 }
 
-// obstacles returns what is in the way of the server-side apply of a change. Maps are those that the
-// server accepts with one field only.
+// obstacles returns what is in the way of the server-side apply of a change. Maps are those that
+// the server accepts with one field only.
 func (r *Run) obstacles(c *change.Change, maps []string) ([]diff.ContestedField, error) {
 	want, err := r.recordedForm(c, c.Existing)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // TestExclude updates a custom resource server-side beside a field of others that the server does
 // not accept together with it: that is in the way, and goes if conflicts are ignored.
 func TestExclude(t *testing.T) {
-	const feature = "{apiVersion: example.com/v1, kind: Feature, metadata: {name: f, namespace: demo}, " +
-		"spec: {source: {%s}}}"
+	const feature = "{apiVersion: example.com/v1, kind: Feature, " +
+		"metadata: {name: f, namespace: demo}, spec: {source: {%s}}}"
 	w := newWorld(t)
 	w.cluster.Serve(schema.GroupKind{Group: "example.com", Kind: "Feature"}, true)
 	request := func(source string) DeployRequest {
