@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -29,6 +30,29 @@ func WithoutNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
 		return obj
 	}
 	return PruneNulls(obj)
+}
+
+// WithoutItemNulls returns an object without the map values that are null in its lists, if those are
+// replaced as a whole: a null in one deletes nothing, and the server may store it. Nulls of other
+// maps delete fields, and so do those in lists of built-in kinds, whose items are merged.
+func WithoutItemNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	if _, merged := builtin.PatchMeta(obj.GroupVersionKind()); merged || !hasNulls(obj.Object) {
+		return obj
+	}
+	out := obj.DeepCopy()
+	pruneItemNulls(out.Object)
+	return out
+}
+
+func pruneItemNulls(fields map[string]any) {
+	for _, value := range fields {
+		switch v := value.(type) {
+		case map[string]any:
+			pruneItemNulls(v)
+		case []any:
+			pruneNulls(v)
+		}
+	}
 }
 
 // HasStoredNulls reports whether an object has map values that are null and that the server may

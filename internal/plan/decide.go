@@ -100,6 +100,9 @@ func (w writeMode) decideClientSide(
 	if w.encodes {
 		applied, want = diff.WithEncodedData(applied), diff.WithEncodedData(want)
 	}
+	if !w.strict {
+		want = diff.WithoutItemNulls(want)
+	}
 	if want, err = w.ignore.Keep(want, step.Have); err != nil {
 		return fmt.Errorf("keep ignored fields: %w", err)
 	}
