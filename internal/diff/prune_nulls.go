@@ -32,7 +32,7 @@ func WithoutNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return PruneNulls(obj)
 }
 
-// WithoutItemNulls returns an object without the map values that are null in its lists, if those are
+// WithoutItemNulls returns an object without the map values that are null in its lists, if they are
 // replaced as a whole: a null in one deletes nothing, and the server may store it. Nulls of other
 // maps delete fields, and so do those in lists of built-in kinds, whose items are merged.
 func WithoutItemNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {

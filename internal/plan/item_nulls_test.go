@@ -9,7 +9,7 @@ import (
 
 // TestNullsOfItems applies a custom resource again whose list items have nulls: it was created
 // without them, and the list is not written again, nor with them if it changes. A null in a map
-// deletes what is there.
+// deletes the live value.
 func TestNullsOfItems(t *testing.T) {
 	const manifest = `{"apiVersion": "example.com/v1", "kind": "Machine",
 		"metadata": {"name": "a", "namespace": "demo"}, "spec": {"disks": [
