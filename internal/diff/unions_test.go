@@ -75,6 +75,19 @@ func TestUnionMembers(t *testing.T) {
 				"{name: E, value: z}]}]}",
 			result: "{containers: [{name: a, env: [{name: E, value: x}, {name: F, value: y}, " +
 				"{name: E, value: z}]}]}"},
+		{name: "member of the second of two variables", kind: "v1 Pod",
+			recorded: "{containers: [{name: a, env: [{name: E, value: x}, {name: E, value: z}]}]}",
+			want:     "{containers: [{name: a, env: [{name: E, value: x}, {name: E, value: z}]}]}",
+			live: "{containers: [{name: a, env: [{name: E, value: x}, {name: E, valueFrom: " +
+				"{fieldRef: {fieldPath: y}}}]}]}",
+			result: "{containers: [{name: a, env: [{name: E, value: x}, {name: E, value: z}]}]}"},
+		{name: "source of the second of two variables", kind: "v1 Pod",
+			want: "{containers: [{name: a, env: [{name: E}, {name: E, valueFrom: {fieldRef: " +
+				"{fieldPath: y}}}]}]}",
+			live: "{containers: [{name: a, env: [{name: E, value: x}, {name: E, valueFrom: " +
+				"{secretKeyRef: {name: s, key: k}}}]}]}",
+			result: "{containers: [{name: a, env: [{name: E, value: x}, {name: E, valueFrom: " +
+				"{fieldRef: {fieldPath: y}}}]}]}"},
 	} {
 		t.Run(tc.name, tc.check)
 	}
