@@ -1,6 +1,7 @@
 package diff_test
 
 import (
+	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -102,4 +103,26 @@ func parsed(t *testing.T, text string) *unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	return obj
+}
+
+// TestObstaclesOfLongLists finds what is in the way in lists of which no two items are the same: it
+// takes no longer for each item.
+func TestObstaclesOfLongLists(t *testing.T) {
+	const n = 60_000
+	pod := func(name string) *unstructured.Unstructured {
+		env := make([]any, n)
+		for i := range env {
+			env[i] = map[string]any{"name": fmt.Sprint(name, i), "value": "x"}
+		}
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "a"},
+			"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "env": env}}},
+		}}
+	}
+	found, err := diff.Obstacles(diff.Comparison{
+		Base: pod("base-"), Want: pod("want-"), Live: pod("live-"), Manager: "me",
+	})
+	if err != nil || len(found) > 0 {
+		t.Errorf("%d in the way, %v", len(found), err)
+	}
 }
