@@ -43,7 +43,7 @@ func splitLists(
 			case !ok:
 			case l.isAmbiguous():
 				rest, found = rest.with(key, nil, nil, nil), true
-				if becomes := l.merge(); !slices.EqualFunc(becomes, l.live, jsonvalue.Equal) {
+				if becomes := l.merge(inner); !slices.EqualFunc(becomes, l.live, jsonvalue.Equal) {
 					lists[key] = mergedItems(becomes)
 				}
 			default:
@@ -151,11 +151,7 @@ func (l keyedList) firsts(list []any) map[any]int {
 
 // keyOf returns the merge key of an item, a scalar; nil if it has none. Equal numbers are the same.
 func (l keyedList) keyOf(item any) any {
-	key := fieldOf(item, l.key)
-	if number, ok := key.(int64); ok {
-		return float64(number)
-	}
-	return key
+	return scalarOf(fieldOf(item, l.key))
 }
 
 // fieldOf returns a field of a list item, nil if it has none.
@@ -181,31 +177,69 @@ func (l keyedList) agree(fields []string, a, b any) bool {
 
 // agreeIn reports whether two items have the same value of a field, which may be its default.
 func (l keyedList) agreeIn(name string, a, b any) bool {
-	x, y := fieldOf(a, name), fieldOf(b, name)
-	if x == nil {
-		x = l.items.Keys[name]
+	return jsonvalue.Equal(l.keyOrDefault(a, name), l.keyOrDefault(b, name))
+}
+
+// keyOrDefault returns a field of an item, or its default if it has none.
+func (l keyedList) keyOrDefault(item any, name string) any {
+	if key := fieldOf(item, name); key != nil {
+		return key
 	}
-	if y == nil {
-		y = l.items.Keys[name]
-	}
-	return jsonvalue.Equal(x, y)
+	return l.items.Keys[name]
 }
 
 // match returns for each item of a list the index of the same item in another list, or -1. The
 // second one of two items that are identified alike matches the second one.
 func (l keyedList) match(list, others []any) []int {
-	at := make([]int, len(list))
-	taken := make([]bool, len(others))
+	at, index := make([]int, len(list)), l.index(others)
 	for i, item := range list {
 		at[i] = -1
-		for j, other := range others {
-			if !taken[j] && l.same(item, other) {
-				at[i], taken[j] = j, true
-				break
-			}
+		id := l.identity(item)
+		queue := index[id]
+		next := slices.IndexFunc(queue, func(j int) bool { return l.same(item, others[j]) })
+		switch {
+		case next == 0:
+			at[i], index[id] = queue[0], queue[1:]
+		case next > 0:
+			at[i], index[id] = queue[next], slices.Delete(queue, next, next+1)
 		}
 	}
 	return at
+}
+
+// identity is what items that are the same have in common: the merge key, and the other key of two.
+type identity struct{ first, second any }
+
+// identity returns the identity of an item.
+func (l keyedList) identity(item any) identity {
+	id := identity{first: scalarOf(l.keyOrDefault(item, l.key))}
+	for name := range l.items.Keys {
+		if name != l.key && len(l.items.Keys) == 2 {
+			id.second = scalarOf(l.keyOrDefault(item, name))
+		}
+	}
+	return id
+}
+
+// index returns the indices of the items of a list, in order, by their identity.
+func (l keyedList) index(list []any) map[identity][]int {
+	index := make(map[identity][]int, len(list))
+	for i, item := range list {
+		id := l.identity(item)
+		index[id] = append(index[id], i)
+	}
+	return index
+}
+
+// scalarOf returns a scalar so that equal numbers are the same, and nil for other values.
+func scalarOf(value any) any {
+	switch v := value.(type) {
+	case int64:
+		return float64(v)
+	case map[string]any, []any:
+		return nil
+	}
+	return value
 }
 
 // itemAt returns an item of a list, nil for an index of -1.
@@ -218,22 +252,36 @@ func itemAt(list []any, index int) map[string]any {
 }
 
 // merge returns the list after a three-way merge: the wanted items in their order, then those of
-// others. The lists in items are replaced.
-func (l keyedList) merge() []any {
+// others. The lists in items are replaced. What cannot be beside the fields of a wanted item is
+// removed from it.
+func (l keyedList) merge(meta strategicpatch.LookupPatchMeta) []any {
 	recorded, live := l.match(l.want, l.recorded), l.match(l.want, l.live)
 	becomes := make([]any, 0, len(l.want))
 	for i := range l.want {
-		want, have := itemAt(l.want, i), itemAt(l.live, live[i])
-		patch := mergePatch(itemAt(l.recorded, recorded[i]), want, have)
-		becomes = append(becomes, applyMergePatch(have, patch))
+		in := sides{itemAt(l.recorded, recorded[i]), itemAt(l.want, i), itemAt(l.live, live[i])}
+		var found []obstacle
+		findObstacles(in, meta, nil, &found)
+		in = in.recording(pathsOf(found))
+		becomes = append(becomes, applyMergePatch(in.live, mergePatch(in.recorded, in.want, in.live)))
 	}
-	applied := l.match(l.live, l.recorded)
+	applied, paired := l.match(l.live, l.recorded), l.paired(live)
 	for j, item := range l.live {
-		if !slices.Contains(live, j) && applied[j] < 0 {
+		if !paired[j] && applied[j] < 0 {
 			becomes = append(becomes, item)
 		}
 	}
 	return becomes
+}
+
+// paired reports which live items belong to desired ones, by the indices that those have.
+func (l keyedList) paired(live []int) []bool {
+	paired := make([]bool, len(l.live))
+	for _, at := range live {
+		if at >= 0 {
+			paired[at] = true
+		}
+	}
+	return paired
 }
 
 // split does the same as splitLists in each item of a list that is not ambiguous. It returns the

@@ -77,6 +77,14 @@ func Obstacles(c Comparison) (found []ContestedField, err error) {
 	return found, nil
 }
 
+// pathsOf returns the paths of obstacles.
+func pathsOf(obstacles []obstacle) (paths []fieldpath.Path) {
+	for _, o := range obstacles {
+		paths = append(paths, o.path)
+	}
+	return paths
+}
+
 // membersBelow returns the members of a set at a path and below it.
 func membersBelow(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	members := fieldpath.NewSet()
@@ -123,18 +131,30 @@ func below(path fieldpath.Path, element fieldpath.PathElement) fieldpath.Path {
 // together in another place, or are refused beside each other. Lists that people write have fewer.
 const maxPairs = 1_000_000
 
-// findObstacles does the same in the items of a list, and for the items themselves.
+// findObstacles does the same in the items of a list, and for the items themselves. Of items that
+// are identified alike it finds the obstacles in the first one, which alone a path can select.
 func (l keyedList) findObstacles(
 	meta strategicpatch.LookupPatchMeta, path fieldpath.Path, found *[]obstacle,
 ) {
 	recorded, live := l.match(l.want, l.recorded), l.match(l.want, l.live)
+	index := l.index(l.live)
 	for i, at := range live {
+		if at < 0 || !l.isFirst(index, at) {
+			continue
+		}
 		item := sides{itemAt(l.recorded, recorded[i]), itemAt(l.want, i), itemAt(l.live, at)}
-		if element, ok := l.element(item.live); ok && at >= 0 {
+		if element, ok := l.element(item.live); ok {
 			findObstacles(item, meta, below(path, element), found)
 		}
 	}
 	l.findRefused(live, path, found)
+}
+
+// isFirst reports whether no earlier live item is identified like one.
+func (l keyedList) isFirst(index map[identity][]int, at int) bool {
+	all := index[l.identity(l.live[at])]
+	first := slices.IndexFunc(all, func(j int) bool { return l.same(l.live[j], l.live[at]) })
+	return first < 0 || all[first] == at
 }
 
 // findRefused finds the live items that the server refuses beside desired ones, whose own live
@@ -144,12 +164,7 @@ func (l keyedList) findRefused(live []int, path fieldpath.Path, found *[]obstacl
 	if len(l.items.Unique)+len(l.items.Alone) == 0 || len(l.want)*len(l.live) > maxPairs {
 		return
 	}
-	applied, paired := l.match(l.live, l.recorded), make([]bool, len(l.live))
-	for _, at := range live {
-		if at >= 0 {
-			paired[at] = true
-		}
-	}
+	applied, paired := l.match(l.live, l.recorded), l.paired(live)
 	for j := range l.live {
 		have := itemAt(l.live, j)
 		element, ok := l.element(have)

@@ -40,11 +40,7 @@ func (m merge) between(
 	live *unstructured.Unstructured, in sides,
 ) (patch map[string]any, how types.PatchType, result *unstructured.Unstructured, err error) {
 	defer recoverError(&err)
-	paths := m.formerNames(in)
-	for _, o := range m.obstacles(in) {
-		paths = append(paths, o.path)
-	}
-	in = in.recording(paths)
+	in = in.recording(append(m.formerNames(in), pathsOf(m.obstacles(in))...))
 	if m.meta == nil {
 		patch = mergePatch(in.recorded, in.want, in.live)
 		result = &unstructured.Unstructured{Object: applyMergePatch(live.Object, patch)}
