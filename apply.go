@@ -223,7 +223,7 @@ func checkPlan(ctx context.Context, op sets.Operation, o runOptions) (*Plan, err
 // engineOptions returns how the plan is run.
 func (o runOptions) engineOptions() engine.Options {
 	return engine.Options{
-		Limits: limitsOf(o.timeout), GiveUp: true, FieldValidation: o.fields,
+		DryRun: engine.DryRunNone, Limits: limitsOf(o.timeout), GiveUp: true, FieldValidation: o.fields,
 	}
 }
 

@@ -23,6 +23,12 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
+// realRun is the options of a run that is no dry run, with the defaults.
+var realRun = engine.Options{DryRun: engine.DryRunNone}
+
+// quietRun is that of a run without the causes why objects are not ready.
+var quietRun = engine.Options{DryRun: engine.DryRunNone, NoCauses: true}
+
 var (
 	configMapKind   = schema.GroupKind{Kind: "ConfigMap"}
 	secretKind      = schema.GroupKind{Kind: "Secret"}
@@ -109,6 +115,7 @@ func (w *world) review() Review {
 // runOptions returns options for runs without a diagnosis.
 func (w *world) runOptions() RunOptions {
 	return RunOptions{UseLastApplied: true, Wait: true, Engine: engine.Options{
+		DryRun:   engine.DryRunNone,
 		NoCauses: true, Limits: engine.Limits{Idle: limit.After(time.Minute)},
 	}}
 }

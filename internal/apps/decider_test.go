@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -86,7 +85,7 @@ func TestReleaseOfTakenObject(t *testing.T) {
 		}
 		live.SetLabels(want)
 		w.cluster.Put(live)
-		if _, err := w.run(t.Context(), d, engine.Options{}); err != nil {
+		if _, err := w.run(t.Context(), d, realRun); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, w.cluster.Object(configMapRef("kept")).GetLabels()); diff != "" {
@@ -121,7 +120,7 @@ func TestOvertakenNatively(t *testing.T) {
 		d := w.prepare(w.nativeRequest(configMap("a", "2")))
 		tc.meddle(w)
 		got := ""
-		_, err := d.Run(t.Context(), engine.Options{NoCauses: true}, func(e event.Event) {
+		_, err := d.Run(t.Context(), quietRun, func(e event.Event) {
 			if e.Kind == event.Acted && e.Err != nil {
 				got = e.Err.Error()
 			}

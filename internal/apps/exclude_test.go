@@ -23,7 +23,9 @@ func TestExclude(t *testing.T) {
 		r.Run.ServerSide = true
 		return r
 	}
-	if _, err := w.run(t.Context(), w.prepare(request("file: a")), engine.Options{}); err != nil {
+	_, err := w.run(t.Context(), w.prepare(request("file: a")),
+		engine.Options{DryRun: engine.DryRunNone})
+	if err != nil {
 		t.Fatal(err)
 	}
 	ref := object.Ref{Group: "example.com", Kind: "Feature", Namespace: "demo", Name: "f"}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 )
 
@@ -25,7 +24,7 @@ func TestDeployNamesLeaving(t *testing.T) {
 		for i := range d.Plan().Steps {
 			d.Plan().Steps[i].Wait = false
 		}
-		if _, err := d.Run(t.Context(), engine.Options{}, func(event.Event) {}); err != nil {
+		if _, err := d.Run(t.Context(), realRun, func(event.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 		meta := w.find().Meta

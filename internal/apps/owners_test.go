@@ -5,7 +5,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -62,7 +61,7 @@ func TestOwnerOfStayingIsKept(t *testing.T) {
 					check(t, "because of", step.ReasonRef.Name, "b")
 				}
 			}
-			if _, err := w.run(t.Context(), o, engine.Options{}); err != nil {
+			if _, err := w.run(t.Context(), o, realRun); err != nil {
 				t.Error(err)
 			}
 			for _, name := range []string{"a", "b", "web"} {
@@ -100,7 +99,7 @@ func TestOwnerIsNotRecreated(t *testing.T) {
 		w.own("b", "a")
 		if native {
 			_, err := w.run(t.Context(),
-				w.prepare(w.nativeRequest(always("2"), configMap("b", "1"))), engine.Options{})
+				w.prepare(w.nativeRequest(always("2"), configMap("b", "1"))), realRun)
 			checkError(t, err, "")
 		} else {
 			_, err := w.Deploy(t.Context(), w.request(always("2"), configMap("b", "1")))
@@ -126,7 +125,7 @@ func TestRetainedLosesReferenceToRecord(t *testing.T) {
 			r.Run.PlanPolicy = LikePackages()
 			d, err := w.PrepareDelete(w.t.Context(), r)
 			checkError(w.t, err, "")
-			_, err = w.run(t.Context(), d, engine.Options{})
+			_, err = w.run(t.Context(), d, realRun)
 			checkError(t, err, "")
 		} else {
 			_, err := w.Delete(t.Context(), w.deleteRequest())

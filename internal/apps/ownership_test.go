@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -70,7 +69,7 @@ func TestOwners(t *testing.T) {
 	if diff := cmp.Diff(want, skipped); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
-	if _, err := w.run(t.Context(), d, engine.Options{}); err != nil {
+	if _, err := w.run(t.Context(), d, realRun); err != nil {
 		t.Fatal(err)
 	}
 	if w.cluster.Object(configMapRef("own")) == nil {
@@ -123,7 +122,7 @@ func TestDependentsOfOthers(t *testing.T) {
 		after("ruled", "kapp.k14s.io/change-rule: upsert after upserting demo/theirs"))
 	policy := packages.AnnotationPolicy()
 	request.Run.Policy = &policy
-	got, err := w.run(t.Context(), w.prepare(request), engine.Options{})
+	got, err := w.run(t.Context(), w.prepare(request), realRun)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +151,7 @@ func TestOwnersDuringRun(t *testing.T) {
 	w.cluster.Put(live)
 	w.put(marked("b", ofHelm))
 	codes := 0
-	summary, err := d.Run(t.Context(), engine.Options{NoCauses: true}, func(e event.Event) {
+	summary, err := d.Run(t.Context(), quietRun, func(e event.Event) {
 		if e.Kind == event.Acted && e.Op == plan.Skip && e.ReasonCode == plan.ReasonForeign {
 			codes++
 		}
@@ -232,7 +231,7 @@ func TestOwnersKeptWithNamespace(t *testing.T) {
 		} else {
 			o = w.prepare(w.nativeRequest(configMap("a", "1")))
 		}
-		if _, err := w.run(t.Context(), o, engine.Options{}); err != nil {
+		if _, err := w.run(t.Context(), o, realRun); err != nil {
 			t.Fatal(err)
 		}
 		for _, ref := range []object.Ref{object.RefOf(live), {Kind: "Namespace", Name: "shared"}} {

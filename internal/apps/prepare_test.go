@@ -25,7 +25,7 @@ import (
 // nativeRequest returns a request of a native command that deploys manifests as the app "web".
 func (w *world) nativeRequest(manifests ...string) DeployRequest {
 	r := w.request(manifests...)
-	r.Review, r.Run.Engine, r.Run.Mask = Review{}, engine.Options{}, true
+	r.Review, r.Run.Engine, r.Run.Mask = Review{}, realRun, true
 	r.Run.PlanPolicy = LikePackages()
 	return r
 }
@@ -110,7 +110,7 @@ func TestPrepareDeploy(t *testing.T) {
 		if len(other.cluster.Wrote) > 0 {
 			t.Errorf("preparing wrote %v", other.cluster.Wrote)
 		}
-		if _, err := other.run(t.Context(), d, engine.Options{}); err != nil {
+		if _, err := other.run(t.Context(), d, realRun); err != nil {
 			t.Fatal(err)
 		}
 		check(t, "requests", other.requests(), one.requests())
@@ -133,7 +133,7 @@ func TestNativePlan(t *testing.T) {
 	deploy := func(manifests ...string) (lines string) {
 		t.Helper()
 		w.forget()
-		lines, err := w.run(t.Context(), w.prepare(w.nativeRequest(manifests...)), engine.Options{})
+		lines, err := w.run(t.Context(), w.prepare(w.nativeRequest(manifests...)), realRun)
 		checkError(t, err, "")
 		return lines
 	}
@@ -291,7 +291,7 @@ func TestNativeDryRunOfRecord(t *testing.T) {
 	check(t, "events", lines,
 		"acted delete configmap/a succeeded\nsettled delete configmap/a succeeded")
 	check(t, "objects", w.objects(), "configmap/a configmap/web")
-	lines, err = w.run(t.Context(), d, engine.Options{})
+	lines, err = w.run(t.Context(), d, realRun)
 	checkError(t, err, "")
 	check(t, "events", lines,
 		"acted delete configmap/a succeeded\nsettled delete configmap/a succeeded")
@@ -335,7 +335,7 @@ func TestNativeInterrupted(t *testing.T) {
 		`{name: b, annotations: {kapp.k14s.io/change-rule: upsert after upserting first}}}`,
 		`{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: `+
 			`{kapp.k14s.io/change-group: first}}}`))
-	summary, err := d.Run(ctx, engine.Options{NoCauses: true}, func(e event.Event) {
+	summary, err := d.Run(ctx, quietRun, func(e event.Event) {
 		if e.Kind == event.Acted && d.Plan().Steps[e.Step].Ref.Name == "c" {
 			cancel(errTest)
 		}
@@ -358,7 +358,7 @@ func TestNativeRunWithoutRecord(t *testing.T) {
 	w := newWorld(t)
 	d := w.prepare(w.nativeRequest(configMap("a", "1")))
 	w.cluster.Fails = map[object.Ref]error{configMapRef("web"): errTest}
-	_, err := w.run(t.Context(), d, engine.Options{})
+	_, err := w.run(t.Context(), d, realRun)
 	checkError(t, err, "save the record before the first write: Creating app: no")
 	if !isBeforeRun(err) {
 		t.Errorf("error %#v", err)
@@ -379,7 +379,7 @@ func TestPrepareDelete(t *testing.T) {
 	}
 	check(t, "not found", strings.Join(d.notFound, "\n"),
 		"App 'web' (namespace: demo) does not exist")
-	_, err = w.run(t.Context(), d, engine.Options{})
+	_, err = w.run(t.Context(), d, realRun)
 	checkError(t, err, "")
 
 	w.deploy(configMap("a", "1"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, "+
@@ -387,7 +387,7 @@ func TestPrepareDelete(t *testing.T) {
 	w.forget()
 	d, err = w.PrepareDelete(t.Context(), r)
 	checkError(t, err, "")
-	lines, err := w.run(t.Context(), d, engine.Options{})
+	lines, err := w.run(t.Context(), d, realRun)
 	checkError(t, err, "")
 	for _, selection := range w.cluster.Selections {
 		if !slices.Equal(selection.Kinds, []schema.GroupKind{configMapKind}) {
@@ -425,10 +425,10 @@ func TestPlansAreEqual(t *testing.T) {
 	if fmt.Sprint(one.Random()) == fmt.Sprint(other.Random()) {
 		t.Errorf("random: %v", one.Random())
 	}
-	if _, err := w.run(t.Context(), one, engine.Options{}); err != nil {
+	if _, err := w.run(t.Context(), one, realRun); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.run(t.Context(), other, engine.Options{})
+	_, err := w.run(t.Context(), other, realRun)
 	checkError(t, err, "App 'web' (namespace: demo) was created by another run meanwhile")
 	d, _ := prepared()
 	check(t, "identity", d.Identity(), "demo/web "+w.find().Selector())
@@ -530,7 +530,7 @@ func TestNativeDeletionOfOwned(t *testing.T) {
 	r.Review, r.Run.PlanPolicy, r.Run.WaitIgnored = Review{}, LikePackages(), false
 	d, err := w.PrepareDelete(t.Context(), r)
 	checkError(t, err, "")
-	_, err = w.run(t.Context(), d, engine.Options{})
+	_, err = w.run(t.Context(), d, realRun)
 	checkError(t, err, "")
 	check(t, "objects", w.objects(), "pod/p")
 }

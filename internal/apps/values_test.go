@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -50,7 +49,7 @@ func (w *world) native(objects ...resource.Resource) DeployRequest {
 // apply deploys objects by a native command and returns how the steps settled.
 func (w *world) apply(objects ...resource.Resource) string {
 	w.t.Helper()
-	text, err := w.run(w.t.Context(), w.prepare(w.native(objects...)), engine.Options{})
+	text, err := w.run(w.t.Context(), w.prepare(w.native(objects...)), realRun)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -158,7 +157,7 @@ func TestValuesAreTakenInTheRun(t *testing.T) {
 	live := w.cluster.Object(configMapRef("a")).DeepCopy()
 	live.Object["data"].(map[string]any)["others"] = "keep"
 	w.cluster.Put(live)
-	text, err := w.run(t.Context(), d, engine.Options{})
+	text, err := w.run(t.Context(), d, realRun)
 	if err != nil || !strings.Contains(text, "settled update configmap/a succeeded") {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -196,7 +195,7 @@ func TestChangedSensitiveObject(t *testing.T) {
 	live.Object["data"].(map[string]any)["value"] = "others"
 	w.cluster.Put(live)
 	var failed error
-	if _, err := d.Run(t.Context(), engine.Options{NoCauses: true}, func(e event.Event) {
+	if _, err := d.Run(t.Context(), quietRun, func(e event.Event) {
 		failed = cmp.Or(failed, e.Err)
 	}); err != nil {
 		t.Fatal(err)

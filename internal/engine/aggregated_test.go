@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -71,7 +70,7 @@ func TestAggregatedRoleStaysGone(t *testing.T) {
 				if rules.Waves = how == "waves"; how == "prune" {
 					desired = want(thing("ConfigMap/a"))
 				}
-				summary, err := w.apply(t.Context(), rules, engine.Options{}, desired...)
+				summary, err := w.apply(t.Context(), rules, realRun, desired...)
 				if err != nil || summary.Failures() > 0 {
 					t.Errorf("%v: %+v\n%s", err, summary, strings.Join(w.lines, "\n"))
 				}
@@ -109,7 +108,7 @@ func TestRoleOfOthersStays(t *testing.T) {
 					w.Put(other)
 				}
 			}
-			if _, err := w.apply(t.Context(), policy(), engine.Options{}); err != nil {
+			if _, err := w.apply(t.Context(), policy(), realRun); err != nil {
 				t.Fatal(err)
 			}
 			if left := w.Refs().Refs(); len(left) != 1 || left[0] != roleRef("m-all") {
@@ -124,7 +123,7 @@ func TestAggregatedRoleCannotBeDeletedAgain(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := withRoles(time.Millisecond)
 		w.Answers = map[object.Ref][]error{roleRef("m-all"): {nil, errors.New("no more deletions")}}
-		summary, err := w.apply(t.Context(), policy(), engine.Options{})
+		summary, err := w.apply(t.Context(), policy(), realRun)
 		if err != nil {
 			t.Fatal(err)
 		}

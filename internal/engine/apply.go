@@ -32,6 +32,9 @@ const (
 func (e *Engine) Apply(
 	ctx context.Context, p *plan.Plan, o Options, sink event.Sink,
 ) (event.Summary, error) {
+	if o.DryRun == "" {
+		return event.Summary{}, errors.New("it is not said whether the run is a dry run")
+	}
 	r := newRun(e, p, o, sink)
 	watching, stopWatching := context.WithCancel(cluster.Finish(ctx, 0))
 	defer stopWatching()

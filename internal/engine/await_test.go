@@ -129,7 +129,7 @@ func TestAppearWithoutDialect(t *testing.T) {
 		w.run(
 			t.Context(),
 			t,
-			engine.Options{},
+			realRun,
 			plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated, Wait: true},
 			create("ConfigMap/a", 0),
 		)

@@ -76,7 +76,8 @@ func TestGiveUp(t *testing.T) {
 					})
 				}
 				began := time.Now()
-				o := engine.Options{GiveUp: !tc.keep, Limits: engine.Limits{Apply: limit.After(time.Minute)}}
+				o := engine.Options{DryRun: engine.DryRunNone,
+					GiveUp: !tc.keep, Limits: engine.Limits{Apply: limit.After(time.Minute)}}
 				if _, err := w.apply(t.Context(), policy(), o, objects...); err != nil {
 					t.Fatal(err)
 				}
@@ -109,6 +110,7 @@ func TestFailFastAwaitsOwnObjects(t *testing.T) {
 				})
 				began := time.Now()
 				o := engine.Options{
+					DryRun: engine.DryRunNone,
 					Limits: engine.Limits{Apply: limit.After(time.Minute)}, StopOn: engine.StopOn{Stuck: true},
 				}
 				_, err := w.apply(t.Context(), policy(), o,
@@ -138,7 +140,7 @@ func TestDoubtsMustLast(t *testing.T) {
 					w.report("Pod/a", "FailedScheduling", "pod has unbound immediate PersistentVolumeClaims", 1)
 				})
 				at := w.times()
-				if _, err := w.apply(t.Context(), policy(), engine.Options{},
+				if _, err := w.apply(t.Context(), policy(), realRun,
 					want(thing("Deployment/a"))...); err != nil {
 					t.Fatal(err)
 				}

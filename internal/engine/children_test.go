@@ -26,7 +26,7 @@ func pod(of, name, in string) *unstructured.Unstructured {
 // withPods returns options for runs by rules that see the pods of Deployments.
 func (w *world) withPods(labels map[string]string) engine.Options {
 	w.rules = phases{true, labels}
-	return engine.Options{NoCauses: true}
+	return engine.Options{DryRun: engine.DryRunNone, NoCauses: true}
 }
 
 // What was made for an object is printed with it, from all that there is on, and only what was made

@@ -51,7 +51,7 @@ func TestValueIsTakenFromWhatWasSeenWhenTheSourceWasReady(t *testing.T) {
 			taker("a", "Deployment/db", "$.status.readyReplicas"),
 			thing("Deployment/db"),
 		)
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, desired...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), realRun, desired...); err != nil {
 			t.Fatal(err)
 		}
 		w.expect(t, `
@@ -69,7 +69,7 @@ func TestValueIsTakenFromWhatWasSeenWhenTheSourceWasReady(t *testing.T) {
 		}
 
 		w.Wrote = nil
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, desired...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), realRun, desired...); err != nil {
 			t.Fatal(err)
 		}
 		w.expect(t, `
@@ -89,12 +89,12 @@ func TestValueIsTakenFromWhatWasSeenWhenTheSourceWasReady(t *testing.T) {
 func TestValueIsTakenWhenItIsNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(given("a", "old"), taker("b", "ConfigMap/a", "$.data.value"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.lines = nil
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(given("a", "new"), taker("b", "ConfigMap/a", "$.data.value"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -134,11 +134,11 @@ func TestValueIsNotTakenFromBeforeOurWrite(t *testing.T) {
 				},
 			},
 		)
-		if _, err := w.apply(t.Context(), p, engine.Options{}, desired("old")...); err != nil {
+		if _, err := w.apply(t.Context(), p, realRun, desired("old")...); err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(500*time.Millisecond, func() { w.Put(w.Object(ref("Widget/source"))) })
-		if _, err := w.apply(t.Context(), p, engine.Options{}, desired("new")...); err != nil {
+		if _, err := w.apply(t.Context(), p, realRun, desired("new")...); err != nil {
 			t.Fatal(err)
 		}
 		w.expectValue(t, "b", "new")
@@ -150,12 +150,12 @@ func TestValueIsNotTakenFromBeforeOurWrite(t *testing.T) {
 func TestValueOfAKeptObjectIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(given("a", "old"))...); err != nil {
 			t.Fatal(err)
 		}
 		w.lines, w.Asked = nil, nil
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(taker("b", "ConfigMap/a", "$.data.value"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestValueOfAKeptObjectIsRead(t *testing.T) {
 func TestWhatCannotBeCompletedFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(thing("ConfigMap/old"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestWhatCannotBeCompletedFailsAlone(t *testing.T) {
 		summary, err := w.apply(
 			t.Context(),
 			policy(),
-			engine.Options{},
+			realRun,
 			want(given("a", "x"), taker("b", "ConfigMap/a", "$.data.absent"),
 				taker("c", "ConfigMap/b", "$.data.value"), given("d", "x", "after=ConfigMap/a"))...)
 		if err != nil || summary.Failures() != 1 {
@@ -214,7 +214,7 @@ func TestDryRunKnowsValues(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(&enginetest.Cluster{})
-				if _, err := w.apply(t.Context(), policy(), engine.Options{},
+				if _, err := w.apply(t.Context(), policy(), realRun,
 					want(given("there", "x"))...); err != nil {
 					t.Fatal(err)
 				}
@@ -264,7 +264,7 @@ func TestObjectOfAnotherKindStaysInTheRecordUntilItIsApplied(t *testing.T) {
 				Script: map[object.Ref][]enginetest.Change{ref("Deployment/w"): {{Status: available}}},
 			},
 		)
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(thing("Widget/w"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +273,7 @@ func TestObjectOfAnotherKindStaysInTheRecordUntilItIsApplied(t *testing.T) {
 		w.Put(moved)
 		w.Fails = map[object.Ref]error{ref("Deployment/w"): enginetest.ErrDead}
 		for _, stays := range []bool{true, false} {
-			if _, err := w.apply(t.Context(), plan.Policy{Owner: policy().Owner}, engine.Options{},
+			if _, err := w.apply(t.Context(), plan.Policy{Owner: policy().Owner}, realRun,
 				want(thing("Deployment/w", "new=annotation"))...); err != nil {
 				t.Fatal(err)
 			}

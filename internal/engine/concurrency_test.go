@@ -20,7 +20,8 @@ func TestPace(t *testing.T) {
 			steps = append(steps, create(fmt.Sprintf("ConfigMap/c%d", i)))
 		}
 		began := time.Now()
-		if summary := newWorld(c).run(t.Context(), t, engine.Options{Concurrency: concurrency},
+		if summary := newWorld(c).run(t.Context(), t, engine.Options{DryRun: engine.DryRunNone,
+			Concurrency: concurrency},
 			steps...); summary.Failures() > 0 {
 			t.Errorf("%+v", summary)
 		}

@@ -56,7 +56,8 @@ func crashWorld(t *testing.T) *world {
 		},
 		Lingers: map[object.Ref]time.Duration{ref("Deployment/old"): time.Second},
 	})
-	if _, err := w.apply(t.Context(), home(), engine.Options{Concurrency: 2},
+	if _, err := w.apply(t.Context(), home(), engine.Options{DryRun: engine.DryRunNone,
+		Concurrency: 2},
 		before()...); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func expectContinued(t *testing.T, w *world) {
 	t.Helper()
 	w.Revive()
 	w.hear = nil
-	summary, err := w.apply(t.Context(), home(), engine.Options{}, after()...)
+	summary, err := w.apply(t.Context(), home(), realRun, after()...)
 	if err != nil || summary.Failures() != 0 {
 		t.Fatalf("running again = %+v, %v", summary, err)
 	}
@@ -120,7 +121,7 @@ func expectContinued(t *testing.T, w *world) {
 	if diff := cmp.Diff(names(desired), names(w.store.State.Refs())); diff != "" {
 		t.Errorf("what is recorded after running again (-want +got):\n%s", diff)
 	}
-	if _, err := w.apply(t.Context(), home(), engine.Options{}); err != nil || w.ours().Len() != 0 ||
+	if _, err := w.apply(t.Context(), home(), realRun); err != nil || w.ours().Len() != 0 ||
 		!w.store.Deleted {
 		t.Errorf("destroying: %v, left %v, record deleted %t", err, w.ours().Refs(), w.store.Deleted)
 	}
@@ -143,7 +144,8 @@ func TestInterruptAfterEveryEvent(t *testing.T) {
 				cancel()
 			}
 		}
-		summary, err := w.apply(ctx, home(), engine.Options{Concurrency: 2}, after()...)
+		summary, err := w.apply(ctx, home(), engine.Options{DryRun: engine.DryRunNone,
+			Concurrency: 2}, after()...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,8 +178,9 @@ func TestFailureAfterEveryEvent(t *testing.T) {
 				w.Refuse(forbidden)
 			}
 		}
-		if _, err := w.apply(t.Context(), home(), engine.Options{Concurrency: 2,
-			StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}}, after()...); err != nil {
+		o := engine.Options{DryRun: engine.DryRunNone, Concurrency: 2}
+		o.StopOn = engine.StopOn{WriteError: true, WaitError: true, Stuck: true}
+		if _, err := w.apply(t.Context(), home(), o, after()...); err != nil {
 			t.Fatal(err)
 		}
 		w.Refuse(nil)
@@ -203,7 +206,7 @@ func TestDeathAfterEveryEvent(t *testing.T) {
 		_, _ = w.apply(
 			ctx,
 			home(),
-			engine.Options{Concurrency: 2},
+			engine.Options{DryRun: engine.DryRunNone, Concurrency: 2},
 			after()...) // whatever it says, nobody hears it
 		expectTracked(t, w)
 		expectContinued(t, w)
@@ -219,7 +222,8 @@ func TestDeathAtEveryChange(t *testing.T) {
 		w.Dies = moment
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := w.apply(ctx, home(), engine.Options{Concurrency: 2}, after()...)
+		_, err := w.apply(ctx, home(), engine.Options{DryRun: engine.DryRunNone,
+			Concurrency: 2}, after()...)
 		expectTracked(t, w)
 		expectContinued(t, w)
 		return errors.Is(err, enginetest.ErrDead)

@@ -29,7 +29,7 @@ func migrateToServerSide(
 		err = upgrade(ctx, c, p, taken, managers)
 	}
 	if err == nil {
-		again := request(p, step, step.Want, &Options{})
+		again := request(p, step, step.Want, &Options{DryRun: DryRunNone})
 		again.Version = "" // of before the first apply
 		taken, err = c.Write(ctx, again)
 	}

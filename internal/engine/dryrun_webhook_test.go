@@ -83,7 +83,7 @@ func TestUnsetLimitsEnd(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()
 		began := time.Now()
-		summary, err := w.apply(ctx, policy(), engine.Options{}, want(thing("Deployment/never"))...)
+		summary, err := w.apply(ctx, policy(), realRun, want(thing("Deployment/never"))...)
 		if err != nil || ctx.Err() != nil || summary.Settled[event.TimedOut] != 1 {
 			t.Errorf("%+v, %v, %v", summary, err, ctx.Err())
 		}

@@ -22,6 +22,9 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
+// realRun is the options of a run that is no dry run, with the defaults.
+var realRun = engine.Options{DryRun: engine.DryRunNone}
+
 // policy owns objects by the annotation "owner" and reads dependencies, as Kind/name, from the
 // annotation "after". The annotation "takes" is a substitution: Kind/name, the path of the value,
 // the path of the field.
@@ -139,7 +142,7 @@ func (w *world) apply(
 
 // within returns options that limit how long an applied object may take to become ready.
 func within(d time.Duration) engine.Options {
-	return engine.Options{Limits: engine.Limits{Apply: limit.After(d)}}
+	return engine.Options{DryRun: engine.DryRunNone, Limits: engine.Limits{Apply: limit.After(d)}}
 }
 
 // line is an event in one line: what happened, to what, how.
@@ -202,7 +205,7 @@ func TestDependantStartsWhenDependencyIsReady(t *testing.T) {
 			ref("Deployment/web"): {{After: time.Second, Status: available}},
 		}, Lingers: map[object.Ref]time.Duration{ref("Deployment/db"): time.Second,
 			ref("Deployment/web"): time.Second}})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(thing("Deployment/web", "after=Deployment/db"), thing("Deployment/db"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +222,7 @@ func TestDependantStartsWhenDependencyIsReady(t *testing.T) {
 			"deployment.apps/web Apply Succeeded Succeeded",
 		)
 
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}); err != nil {
+		if _, err := w.apply(t.Context(), policy(), realRun); err != nil {
 			t.Fatal(err)
 		}
 		w.expect(t, `
@@ -293,6 +296,7 @@ func TestWaitEnds(t *testing.T) {
 				)
 				if _, err := w.apply(t.Context(), policy(),
 					engine.Options{
+						DryRun:     engine.DryRunNone,
 						Limits:     engine.Limits{Apply: limit.After(10 * time.Second)},
 						Successors: tc.successors,
 					},
@@ -322,7 +326,7 @@ func TestFailedObjectMayRecoverWhileOthersAreWaitedFor(t *testing.T) {
 		summary, err := w.apply(
 			t.Context(),
 			policy(),
-			engine.Options{},
+			realRun,
 			want(thing("Deployment/a"), thing("Deployment/b"))...)
 		if err != nil || summary.Failures() != 0 {
 			t.Errorf("apply = %+v, %v; want nothing bad", summary, err)
@@ -333,7 +337,7 @@ func TestFailedObjectMayRecoverWhileOthersAreWaitedFor(t *testing.T) {
 func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(thing("ConfigMap/old"), thing("ConfigMap/kept"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +346,7 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 		summary, err := w.apply(
 			t.Context(),
 			policy(),
-			engine.Options{},
+			realRun,
 			want(thing("ConfigMap/kept"), thing("ConfigMap/new"))...)
 		if err != nil || summary.Failures() != 1 {
 			t.Errorf("apply = %+v, %v; want one failure", summary, err)
@@ -362,7 +366,7 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 		)
 
 		w.Fails = nil
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(thing("ConfigMap/kept"), thing("ConfigMap/new"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +386,7 @@ func TestNothingIsPrunedAfterAFailure(t *testing.T) {
 func TestNothingIsPrunedWhileSomethingCannotBeApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(thing("ConfigMap/old"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -391,7 +395,7 @@ func TestNothingIsPrunedWhileSomethingCannotBeApplied(t *testing.T) {
 		summary, err := w.apply(
 			t.Context(),
 			policy(),
-			engine.Options{},
+			realRun,
 			want(thing("ConfigMap/theirs"), thing("ConfigMap/new", "after=ConfigMap/theirs"))...)
 		if err != nil || summary.Failures() != 0 {
 			t.Errorf("apply = %+v, %v", summary, err)
@@ -412,7 +416,7 @@ func TestUnchangedRunWritesNothing(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
 		for range 2 {
 			w.Wrote = nil
-			if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			if _, err := w.apply(t.Context(), policy(), realRun,
 				want(thing("ConfigMap/a"), thing("ConfigMap/b"))...); err != nil {
 				t.Fatal(err)
 			}
@@ -434,7 +438,8 @@ func TestWritesAreConcurrentUpToTheLimit(t *testing.T) {
 		for i := range 95 {
 			objects = append(objects, thing(fmt.Sprintf("ConfigMap/c%d", i)))
 		}
-		if _, err := w.apply(t.Context(), policy(), engine.Options{Concurrency: 10},
+		if _, err := w.apply(t.Context(), policy(), engine.Options{DryRun: engine.DryRunNone,
+			Concurrency: 10},
 			want(objects...)...); err != nil {
 			t.Fatal(err)
 		}
@@ -477,7 +482,7 @@ func TestNamespaceOfTheRecordComesFirstAndGoesLast(t *testing.T) {
 		)
 		home := policy()
 		home.RecordNamespace = ref("Namespace/n")
-		if _, err := w.apply(t.Context(), home, engine.Options{},
+		if _, err := w.apply(t.Context(), home, realRun,
 			want(thing("ConfigMap/a"), thing("Namespace/n"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -487,6 +492,7 @@ func TestNamespaceOfTheRecordComesFirstAndGoesLast(t *testing.T) {
 		}
 		w.Wrote = nil
 		if _, err := w.apply(t.Context(), home, engine.Options{
+			DryRun: engine.DryRunNone,
 			Limits: engine.Limits{Delete: limit.After(time.Second)}}); err != nil {
 			t.Fatal(err)
 		}
@@ -533,7 +539,8 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 				summary, err := w.apply(
 					t.Context(),
 					policy(),
-					engine.Options{Limits: engine.Limits{Apply: limit.OfFlag(tc.timeout)}},
+					engine.Options{DryRun: engine.DryRunNone,
+						Limits: engine.Limits{Apply: limit.OfFlag(tc.timeout)}},
 					want(thing("Widget/w"))...)
 				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
@@ -545,7 +552,7 @@ func TestControllersGetAMomentToReport(t *testing.T) {
 					return
 				}
 				start = time.Now()
-				if _, err := w.apply(t.Context(), policy(), engine.Options{},
+				if _, err := w.apply(t.Context(), policy(), realRun,
 					want(thing("Widget/w"))...); err != nil ||
 					time.Since(start) != 0 {
 					t.Errorf("an unchanged object was given time again: %v, %s", err, time.Since(start))

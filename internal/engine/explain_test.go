@@ -111,7 +111,8 @@ func TestCausesAreEmittedAtOnce(t *testing.T) {
 			func() { w.Put(w.child("ReplicaSet/slow", "Pod/b", noImage)) },
 		) // nothing new
 		after(30*time.Second, func() { w.Put(w.child("ReplicaSet/slow", "Pod/b", quits)) })
-		if _, err := w.apply(t.Context(), policy(), engine.Options{LogLines: 2},
+		if _, err := w.apply(t.Context(), policy(), engine.Options{DryRun: engine.DryRunNone,
+			LogLines: 2},
 			want(thing("Deployment/slow"), thing("Deployment/quick"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +144,8 @@ func TestCausesHideSecrets(t *testing.T) {
 				"terminated": map[string]any{"exitCode": int64(1), "message": "hunter22 is wrong"},
 			})))
 		})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{LogLines: 2},
+		if _, err := w.apply(t.Context(), policy(), engine.Options{DryRun: engine.DryRunNone,
+			LogLines: 2},
 			want(thing("Deployment/slow"), secret)...); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +172,7 @@ func TestLogsStayWhenTheTimeIsOver(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, engine.ErrOutOfTime)
 			defer cancel()
-			if _, err := w.apply(ctx, policy(), engine.Options{LogLines: 2},
+			if _, err := w.apply(ctx, policy(), engine.Options{DryRun: engine.DryRunNone, LogLines: 2},
 				want(thing("Deployment/slow"))...); err != nil {
 				t.Fatal(err)
 			}
@@ -290,6 +292,7 @@ func TestFailFast(t *testing.T) {
 					t.Context(),
 					policy(),
 					engine.Options{
+						DryRun: engine.DryRunNone,
 						Limits: engine.Limits{Apply: limit.After(5 * time.Second)},
 						StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true},
 					},
@@ -344,7 +347,7 @@ func TestFailureFromBeforeTheWriteIsDoubted(t *testing.T) {
 				summary, err := w.apply(
 					t.Context(),
 					owned,
-					engine.Options{},
+					realRun,
 					want(thing("Deployment/a", "changed=yes"))...)
 				if err != nil || summary.Failures() != tc.bad {
 					t.Errorf("apply = %+v, %v, want %d bad", summary, err, tc.bad)
@@ -452,6 +455,7 @@ func TestFailFastIsPatientWithTheScheduler(t *testing.T) {
 					t.Context(),
 					policy(),
 					engine.Options{
+						DryRun: engine.DryRunNone,
 						Limits: engine.Limits{Apply: limit.After(time.Minute)},
 						StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true},
 					},
@@ -504,7 +508,7 @@ func TestOutagesAreEmittedOnce(t *testing.T) {
 				printed++
 			}
 		}
-		if _, err := e.Apply(t.Context(), p, engine.Options{}, count); err != nil || printed != 2 {
+		if _, err := e.Apply(t.Context(), p, realRun, count); err != nil || printed != 2 {
 			t.Errorf("printed %d times of two outages, %v", printed, err)
 		}
 		printed = 0
@@ -545,7 +549,7 @@ func TestKnownCausesAreNotEmitted(t *testing.T) {
 			})
 		}
 		at := w.times()
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(thing("Widget/a", "changed=yes"), thing("Deployment/b"))...); err != nil {
 			t.Fatal(err)
 		}

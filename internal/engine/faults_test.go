@@ -69,7 +69,7 @@ func TestLastRead(t *testing.T) {
 					}
 				}
 				began := time.Now()
-				o := engine.Options{Limits: tc.limits, NoCauses: true}
+				o := engine.Options{DryRun: engine.DryRunNone, Limits: tc.limits, NoCauses: true}
 				if _, err := w.apply(t.Context(), policy(), o,
 					want(thing("Deployment/a"), thing("Deployment/b"))...); err != nil {
 					t.Fatal(err)
@@ -103,7 +103,8 @@ func TestLastReadFails(t *testing.T) {
 		w.hear = func(e event.Event) {
 			w.Unreadable = map[object.Ref]error{e.Ref: errors.New("no")}
 		}
-		o := engine.Options{Limits: engine.Limits{Apply: limit.After(time.Second)}, NoCauses: true}
+		o := engine.Options{DryRun: engine.DryRunNone,
+			Limits: engine.Limits{Apply: limit.After(time.Second)}, NoCauses: true}
 		if _, err := w.apply(t.Context(), policy(), o, want(thing("Deployment/a"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +143,8 @@ func TestCredentialsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Unseen: func() error { return refused }})
 		began := time.Now()
-		summary, err := w.apply(t.Context(), policy(), engine.Options{NoCauses: true},
+		summary, err := w.apply(t.Context(), policy(), engine.Options{DryRun: engine.DryRunNone,
+			NoCauses: true},
 			want(thing("Deployment/a"), thing("Deployment/b"))...)
 		if err != nil || summary.Settled[event.Failed] != 1 || summary.Settled[event.Skipped] != 1 {
 			t.Errorf("summary %v, %v", summary, err)
@@ -173,7 +175,7 @@ func TestCredentialsRefused(t *testing.T) {
 		}})
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Second)
 		defer cancel()
-		o := engine.Options{NoCauses: true}
+		o := engine.Options{DryRun: engine.DryRunNone, NoCauses: true}
 		summary, err := w.apply(ctx, policy(), o, want(thing("Deployment/a"))...)
 		if err != nil || !summary.Interrupted {
 			t.Errorf("summary %v, %v", summary, err)
@@ -199,7 +201,7 @@ func TestInterruptedRunAnnouncesWrites(t *testing.T) {
 				t.Errorf("announced after %s", time.Since(began))
 			}
 		}
-		summary, err := w.apply(ctx, policy(), engine.Options{}, want(objects...)...)
+		summary, err := w.apply(ctx, policy(), realRun, want(objects...)...)
 		const text = "observed create configmap/0: no answer yet to the write of n/configmap/0, " +
 			"n/configmap/1, n/configmap/2, n/configmap/3, n/configmap/4 and 2 more"
 		if err != nil || !slices.Contains(w.lines, text) {
@@ -215,7 +217,7 @@ func TestInterruptedWrite(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Answers: map[object.Ref][]error{
 			ref("ConfigMap/a"): {&cluster.InterruptedError{Last: tooMany}},
 		}})
-		summary, err := w.apply(t.Context(), policy(), engine.Options{}, want(thing("ConfigMap/a"))...)
+		summary, err := w.apply(t.Context(), policy(), realRun, want(thing("ConfigMap/a"))...)
 		if err != nil || !summary.Interrupted {
 			t.Errorf("summary %v, %v", summary, err)
 		}

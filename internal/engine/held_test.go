@@ -41,7 +41,7 @@ func TestHeldIsNotRecreated(t *testing.T) {
 							return // the server is not asked
 						}
 						w := newWorld(&enginetest.Cluster{})
-						if _, err := w.apply(t.Context(), policy(), engine.Options{},
+						if _, err := w.apply(t.Context(), policy(), realRun,
 							want(claim("old"))...); err != nil {
 							t.Fatal(err)
 						}

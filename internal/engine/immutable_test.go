@@ -95,7 +95,7 @@ func TestImmutable(t *testing.T) {
 					obj.Object["immutable"] = !tc.mutable
 					return obj
 				}
-				if _, err := w.apply(t.Context(), p, engine.Options{}, want(made("old"))...); err != nil {
+				if _, err := w.apply(t.Context(), p, realRun, want(made("old"))...); err != nil {
 					t.Fatal(err)
 				}
 				w.Wrote, w.Answers = nil, map[object.Ref][]error{ref("ConfigMap/a"): tc.answers}
@@ -122,7 +122,10 @@ func TestImmutable(t *testing.T) {
 						failure = e.Err.Error()
 					}
 				}
-				options := engine.Options{DryRun: tc.dryRun}
+				options := realRun
+				if tc.dryRun != "" {
+					options.DryRun = tc.dryRun
+				}
 				if _, err := w.apply(t.Context(), p, options, want(made("new"))...); err != nil {
 					t.Fatal(err)
 				}

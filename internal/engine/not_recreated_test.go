@@ -67,7 +67,7 @@ func (w *world) replaceOld(
 	old.SetFinalizers([]string{"hold"})
 	w.Put(old)
 	w.store.State.Members = nil
-	if _, err := w.apply(t.Context(), policy(), engine.Options{},
+	if _, err := w.apply(t.Context(), policy(), realRun,
 		want(thing("ConfigMap/a", "is=old"))...); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func (w *world) replaceOld(
 func TestRecreateOnceGone(t *testing.T) {
 	everyWrite(t, func(t *testing.T, mode writeMode, in plan.Replacement) {
 		w := newWorld(&enginetest.Cluster{})
-		summary := w.replaceOld(t.Context(), t, mode, in, engine.Options{}, time.Minute)
+		summary := w.replaceOld(t.Context(), t, mode, in, realRun, time.Minute)
 		if summary.Failures() > 0 || w.is("ConfigMap/a") != "new" {
 			t.Errorf("the object is %q:\n%s", w.is("ConfigMap/a"), strings.Join(w.lines, "\n"))
 		}
@@ -168,7 +168,7 @@ func TestNotRecreated(t *testing.T) {
 						w.Put(other)
 					})
 				}
-				o := engine.Options{Limits: tc.limits}
+				o := engine.Options{DryRun: engine.DryRunNone, Limits: tc.limits}
 				summary := w.replaceOld(ctx, t, mode, in, o, tc.holds, tc.answers...)
 				acted, settled = acted[1:], settled[1:] // without those of the first run
 				if len(acted) != 1 || len(settled) != 1 || summary.Failures() != 1 {
@@ -243,7 +243,7 @@ func TestNotRecreatedWithoutLock(t *testing.T) {
 				failure = e.Err
 			}
 		}
-		summary := w.replaceOld(ctx, t, mode, in, engine.Options{}, time.Minute)
+		summary := w.replaceOld(ctx, t, mode, in, realRun, time.Minute)
 		if summary.Failures() != 1 || failure == nil ||
 			!strings.HasPrefix(failure.Error(), "deleted, but not created again: ") ||
 			!errors.Is(failure, lost) {

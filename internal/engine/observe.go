@@ -78,7 +78,7 @@ func (e *Engine) Observe(
 		o.Stall = limit.None() // what it is asked for
 	}
 	options := Options{
-		NoCauses: o.NoCauses, LogLines: o.LogLines, Limits: Limits{Stall: o.Stall},
+		DryRun: DryRunNone, NoCauses: o.NoCauses, LogLines: o.LogLines, Limits: Limits{Stall: o.Stall},
 	}
 	r := newRun(e, p, options, func(ev event.Event) {
 		if ev.Op = ""; ev.Kind == event.Observed || ev.Kind == event.Explained {

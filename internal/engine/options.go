@@ -32,11 +32,12 @@ type Rules interface {
 // DryRun says how much of a run is real.
 type DryRun string
 
-// The kinds of dry run. A server dry run sends every write to be validated and persisted nowhere. A
-// client dry run does so for client-side updates, to find out which of them change anything, and
-// for as many creations as Options.TryCreations says.
+// The kinds of dry run; the zero value is none of them, and a run refuses it. A server dry run
+// sends every write to be validated and persisted nowhere. A client dry run does so for client-side
+// updates, to find out which of them change anything, and for as many creations as
+// Options.TryCreations says.
 const (
-	DryRunNone   DryRun = ""
+	DryRunNone   DryRun = "none" // the run is real
 	DryRunClient DryRun = "client"
 	DryRunServer DryRun = "server"
 )
@@ -45,10 +46,10 @@ const (
 // responses.
 const DefaultConcurrency = 32
 
-// Options say how a plan is run. The zero value is a real run that ends early only if it makes no
-// progress for DefaultStall.
+// Options say how a plan is run. With DryRun alone a run ends early only if it makes no progress
+// for DefaultStall.
 type Options struct {
-	DryRun      DryRun
+	DryRun      DryRun // required
 	Limits      Limits
 	StopOn      StopOn
 	Retry       Retry

@@ -24,7 +24,7 @@ import (
 func TestRenamedObjectIsNotForgottenWhenTheRunEndsEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(thing("Widget/x"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,8 @@ func TestRenamedObjectIsNotForgottenWhenTheRunEndsEarly(t *testing.T) {
 		next.SetAPIVersion("other.example.com/v1")
 		w.Fails = map[object.Ref]error{object.RefOf(next): forbidden}
 		if _, err := w.apply(t.Context(), policy(),
-			engine.Options{StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}},
+			engine.Options{DryRun: engine.DryRunNone,
+				StopOn: engine.StopOn{WriteError: true, WaitError: true, Stuck: true}},
 			want(next)...); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +58,7 @@ func TestNamespaceOfTheRecordIsNotLost(t *testing.T) {
 				thing("Namespace/other"),
 				thing("ConfigMap/a"),
 			)
-			if _, err := w.apply(t.Context(), home(), engine.Options{}, desired...); err != nil {
+			if _, err := w.apply(t.Context(), home(), realRun, desired...); err != nil {
 				t.Fatal(err)
 			}
 			w.expect(t, `
@@ -80,7 +81,8 @@ func TestNamespaceOfTheRecordIsNotLost(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			w.hear = func(event.Event) { cancel() }
 			desired := want(thing("Namespace/a"), thing("Namespace/b"), thing("Namespace/n"))
-			if _, err := w.apply(ctx, home(), engine.Options{Concurrency: 1}, desired...); err != nil {
+			if _, err := w.apply(ctx, home(), engine.Options{DryRun: engine.DryRunNone,
+				Concurrency: 1}, desired...); err != nil {
 				t.Fatal(err)
 			}
 			w.expectRecord(t, "namespace/n Apply Succeeded Succeeded")
@@ -113,7 +115,7 @@ func TestObjectIsRecordedThatWasTakenOverByHalf(t *testing.T) {
 		w.Put(live)
 		next := given("a", "new")
 		next.SetManagedFields(live.GetManagedFields()) // which this server does not keep by itself
-		summary, err := w.apply(t.Context(), p, engine.Options{}, want(next)...)
+		summary, err := w.apply(t.Context(), p, realRun, want(next)...)
 		if err != nil || summary.Failures() != 1 {
 			t.Fatalf("write %d refused: %+v, %v", refused, summary, err)
 		}
@@ -142,10 +144,10 @@ func TestDeletionThatIsNotWaitedFor(t *testing.T) {
 			thing("ConfigMap/goes", "nowait=yes"),
 			thing("ConfigMap/lingers", "nowait=yes"),
 		)
-		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired...); err != nil {
+		if _, err := w.apply(t.Context(), patient(policy()), realRun, desired...); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired[0]); err != nil {
+		if _, err := w.apply(t.Context(), patient(policy()), realRun, desired[0]); err != nil {
 			t.Fatal(err)
 		}
 		w.expectRecord(
@@ -155,7 +157,7 @@ func TestDeletionThatIsNotWaitedFor(t *testing.T) {
 		)
 
 		time.Sleep(time.Hour + time.Second)
-		if _, err := w.apply(t.Context(), patient(policy()), engine.Options{}, desired[0]); err != nil {
+		if _, err := w.apply(t.Context(), patient(policy()), realRun, desired[0]); err != nil {
 			t.Fatal(err)
 		}
 		w.expectRecord(t, "configmap/a Apply Succeeded Succeeded")
@@ -178,11 +180,12 @@ func TestNamespaceOfTheRecordWaitsForAll(t *testing.T) {
 			thing("Namespace/other", "nowait=yes"),
 			thing("ConfigMap/a", "nowait=yes"),
 		)
-		if _, err := w.apply(t.Context(), patient(home()), engine.Options{}, desired...); err != nil {
+		if _, err := w.apply(t.Context(), patient(home()), realRun, desired...); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.apply(t.Context(), patient(home()),
-			engine.Options{Limits: engine.Limits{Delete: limit.After(time.Minute)}}); err != nil {
+			engine.Options{DryRun: engine.DryRunNone,
+				Limits: engine.Limits{Delete: limit.After(time.Minute)}}); err != nil {
 			t.Fatal(err)
 		}
 		w.expectRecord(
@@ -205,7 +208,7 @@ func TestRecordGoesWithItsNamespace(t *testing.T) {
 			w := newWorld(
 				&enginetest.Cluster{Lingers: map[object.Ref]time.Duration{ref("Namespace/n"): time.Hour}},
 			)
-			if _, err := w.apply(t.Context(), home(), engine.Options{},
+			if _, err := w.apply(t.Context(), home(), realRun,
 				want(thing("Namespace/n"), thing("ConfigMap/a"))...); err != nil {
 				t.Fatal(err)
 			}
@@ -217,7 +220,8 @@ func TestRecordGoesWithItsNamespace(t *testing.T) {
 			summary, err := w.apply(
 				t.Context(),
 				home(),
-				engine.Options{Limits: engine.Limits{Delete: limit.After(time.Minute)}},
+				engine.Options{DryRun: engine.DryRunNone,
+					Limits: engine.Limits{Delete: limit.After(time.Minute)}},
 			)
 			if summary.Settled[event.TimedOut] != 1 || (err != nil) != tc.wants {
 				t.Errorf("namespace %s: %+v, %v", tc.namespace, summary, err)
@@ -240,7 +244,7 @@ func TestInterruptThatCutsNothingShort(t *testing.T) {
 			summary, err := w.apply(
 				ctx,
 				patient(policy()),
-				engine.Options{},
+				realRun,
 				want(thing("ConfigMap/b", "nowait=yes"), thing(tc.object))...)
 			if err != nil || summary.Interrupted != tc.cut || (summary.Failures() > 0) != tc.cut {
 				t.Errorf("%s: %+v, %v", tc.object, summary, err)
@@ -271,7 +275,7 @@ func TestMarkedObjectIsRecordedAgain(t *testing.T) {
 			}
 			w.Put(live)
 			desired := want(given("a", "new", "frozen=yes"), given("b", "new"))
-			if _, err := w.apply(t.Context(), p, engine.Options{}, desired...); err != nil {
+			if _, err := w.apply(t.Context(), p, realRun, desired...); err != nil {
 				t.Fatal(err)
 			}
 			w.expectRecord(t, tc.want...)
@@ -285,7 +289,7 @@ func TestOutOfTime(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, engine.ErrOutOfTime)
 		defer cancel()
-		summary, err := w.apply(ctx, patient(policy()), engine.Options{},
+		summary, err := w.apply(ctx, patient(policy()), realRun,
 			want(thing("Deployment/a"), thing("ConfigMap/b", "after=Deployment/a"))...)
 		if err != nil {
 			t.Fatal(err)
@@ -301,7 +305,7 @@ func TestOutOfTimeWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
 		objects := want(thing("ConfigMap/held"))
-		if _, err := w.apply(t.Context(), recreating(), engine.Options{}, objects...); err != nil {
+		if _, err := w.apply(t.Context(), recreating(), realRun, objects...); err != nil {
 			t.Fatal(err)
 		}
 		w.leave(t, "ConfigMap/held", 0)
@@ -313,7 +317,7 @@ func TestOutOfTimeWhilePaused(t *testing.T) {
 				failure = e.Err
 			}
 		}
-		summary, err := w.apply(ctx, recreating(), engine.Options{}, objects...)
+		summary, err := w.apply(ctx, recreating(), realRun, objects...)
 		if err != nil || summary.Settled[event.TimedOut] != 1 || failure == nil ||
 			!strings.Contains(failure.Error(), heldBy) {
 			t.Errorf("%v, %+v: error %v", err, summary, failure)

@@ -96,7 +96,9 @@ func TestFieldsOfADefinitionOfTheRun(t *testing.T) {
 					t.Fatal(err)
 				}
 				summary, err := e.Apply(t.Context(), p, engine.Options{
-					Retry: engine.Retry{For: limit.After(30 * time.Second)}, FieldValidation: cluster.FieldsStrict,
+					DryRun:          engine.DryRunNone,
+					Retry:           engine.Retry{For: limit.After(30 * time.Second)},
+					FieldValidation: cluster.FieldsStrict,
 				}, func(event.Event) {})
 				if err != nil || summary.Failures() != tc.failed {
 					t.Errorf("%+v, %v", summary, err)

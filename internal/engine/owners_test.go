@@ -62,7 +62,7 @@ func TestOwnerOfMemberIsKept(t *testing.T) {
 				w.Put(thing("Service/other"))
 				rules := policy()
 				rules.ServerSide, rules.Manager = mode.serverSide, "me"
-				if _, err := w.apply(t.Context(), rules, engine.Options{},
+				if _, err := w.apply(t.Context(), rules, realRun,
 					want(thing("Service/a"), thing("Service/b"), thing("Service/c"))...); err != nil {
 					t.Fatal(err)
 				}
@@ -73,7 +73,7 @@ func TestOwnerOfMemberIsKept(t *testing.T) {
 				for _, name := range tc.desired {
 					desired = append(desired, thing(name))
 				}
-				summary, err := w.apply(t.Context(), rules, engine.Options{}, want(desired...)...)
+				summary, err := w.apply(t.Context(), rules, realRun, want(desired...)...)
 				if err != nil || summary.Failures() > 0 {
 					t.Fatalf("%+v, %v", summary, err)
 				}
@@ -94,13 +94,13 @@ func TestOwnerOfMemberIsKept(t *testing.T) {
 func TestOwnerInManifestIsKept(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Collects: true})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(thing("Service/a"))...); err != nil {
 			t.Fatal(err)
 		}
 		owned := thing("Service/c")
 		owned.SetOwnerReferences([]metav1.OwnerReference{{UID: w.Object(ref("Service/a")).GetUID()}})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{}, want(owned)...); err != nil {
+		if _, err := w.apply(t.Context(), policy(), realRun, want(owned)...); err != nil {
 			t.Fatal(err)
 		}
 		if w.Object(ref("Service/c")) == nil || w.Object(ref("Service/a")) == nil {
@@ -122,12 +122,12 @@ func TestOwnerOfRetainedStays(t *testing.T) {
 			if kind == "Service" {
 				owned = thing("Service/c", "keep=yes")
 			}
-			if _, err := w.apply(t.Context(), rules, engine.Options{},
+			if _, err := w.apply(t.Context(), rules, realRun,
 				want(thing("Service/a"), thing("Service/b"), owned)...); err != nil {
 				t.Fatal(err)
 			}
 			w.own(kind+"/c", "Service/a")
-			if _, err := w.apply(t.Context(), rules, engine.Options{}); err != nil {
+			if _, err := w.apply(t.Context(), rules, realRun); err != nil {
 				t.Fatal(err)
 			}
 			if w.Object(ref(kind+"/c")) == nil || w.Object(ref("Service/a")) == nil ||
@@ -158,7 +158,7 @@ func TestOwnerOfMemberIsNotRecreated(t *testing.T) {
 						}
 						w := newWorld(&enginetest.Cluster{Collects: true})
 						w.Put(thing("Service/other"))
-						if _, err := w.apply(t.Context(), policy(), engine.Options{},
+						if _, err := w.apply(t.Context(), policy(), realRun,
 							want(thing("Service/a", "is=old"), thing("Service/c"))...); err != nil {
 							t.Fatal(err)
 						}
@@ -217,13 +217,13 @@ func TestOwnerIsLeaving(t *testing.T) {
 	each(t, "", func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{Collects: true})
 		objects := want(thing("ConfigMap/held"), thing("Service/c"))
-		if _, err := w.apply(t.Context(), recreating(), engine.Options{}, objects...); err != nil {
+		if _, err := w.apply(t.Context(), recreating(), realRun, objects...); err != nil {
 			t.Fatal(err)
 		}
 		w.own("Service/c", "ConfigMap/held")
 		before := w.Object(ref("Service/c")).GetUID()
 		w.leave(t, "ConfigMap/held", 60e9)
-		summary, err := w.apply(t.Context(), recreating(), engine.Options{}, objects...)
+		summary, err := w.apply(t.Context(), recreating(), realRun, objects...)
 		if err != nil || summary.Failures() > 0 {
 			t.Fatalf("%+v, %v", summary, err)
 		}
@@ -244,12 +244,12 @@ func TestRetainedLosesReferenceToRecord(t *testing.T) {
 			w.Put(thing("Service/other"))
 			rules := policy()
 			rules.Retain = []plan.Annotation{{Key: "keep", Value: "yes"}}
-			if _, err := w.apply(t.Context(), rules, engine.Options{},
+			if _, err := w.apply(t.Context(), rules, realRun,
 				want(thing("Service/a"), thing("Service/b", "keep=yes"))...); err != nil {
 				t.Fatal(err)
 			}
 			w.own("Service/b", append(others, "ConfigMap/record")...)
-			if _, err := w.apply(t.Context(), rules, engine.Options{}); err != nil {
+			if _, err := w.apply(t.Context(), rules, realRun); err != nil {
 				t.Fatal(err)
 			}
 			left := w.Object(ref("Service/b"))
@@ -269,7 +269,7 @@ func TestOwnerOutsideTheSet(t *testing.T) {
 			w.Put(thing("Service/deleted"))
 			w.Put(thing("Service/kept"))
 			objects := want(thing("Service/a"), thing("Service/c"))
-			if _, err := w.apply(t.Context(), policy(), engine.Options{}, objects...); err != nil {
+			if _, err := w.apply(t.Context(), policy(), realRun, objects...); err != nil {
 				t.Fatal(err)
 			}
 			w.own("Service/c", owner)
@@ -281,7 +281,7 @@ func TestOwnerOutsideTheSet(t *testing.T) {
 					}
 				}
 			}
-			_, err := w.apply(t.Context(), policy(), engine.Options{}, objects...)
+			_, err := w.apply(t.Context(), policy(), realRun, objects...)
 			lost := err != nil && strings.Contains(err.Error(), "service/c is gone")
 			if isLost := owner == "Service/deleted"; lost != isLost || lost != (err != nil) {
 				t.Errorf("error %v", err)

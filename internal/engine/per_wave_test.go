@@ -30,6 +30,7 @@ func TestTimeTogetherBeginsWithTheLatestWrite(t *testing.T) {
 			)
 			began := time.Now()
 			o := engine.Options{
+				DryRun:      engine.DryRunNone,
 				Limits:      engine.Limits{Apply: limit.After(5 * time.Second), PerWave: tc.together},
 				Concurrency: 1,
 			}

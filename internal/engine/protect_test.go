@@ -56,12 +56,13 @@ func TestControllerGoesAfterCustomResources(t *testing.T) {
 				Lingers: map[object.Ref]time.Duration{ref("Widget/w"): tc.lingers},
 			})
 			crd := definition()
-			if _, err := w.apply(t.Context(), policy(), engine.Options{},
+			if _, err := w.apply(t.Context(), policy(), realRun,
 				want(crd, thing("Widget/w"), thing("ConfigMap/operator"))...); err != nil {
 				t.Fatal(err)
 			}
 			w.lines = nil
 			if _, err := w.apply(t.Context(), policy(), engine.Options{
+				DryRun: engine.DryRunNone,
 				Limits: engine.Limits{Delete: limit.After(time.Minute)}}, want(crd)...); err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +76,7 @@ func TestControllerGoesAfterCustomResources(t *testing.T) {
 func TestProtectedObjectIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(thing("ConfigMap/a"), thing("ConfigMap/b"), thing("ConfigMap/c"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func TestProtectedObjectIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.overwrite(thing("ConfigMap/b", "owner=me", "new=yes"))
-		if _, err := e.Apply(t.Context(), p, engine.Options{},
+		if _, err := e.Apply(t.Context(), p, realRun,
 			func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
 			t.Fatal(err)
 		}

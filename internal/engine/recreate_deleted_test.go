@@ -90,7 +90,7 @@ func TestRecreateDeleted(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{})
 			rules := recreating()
 			rules.ServerSide = tc.serverSide
-			if _, err := w.apply(t.Context(), rules, engine.Options{},
+			if _, err := w.apply(t.Context(), rules, realRun,
 				want(thing("ConfigMap/held"))...); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,8 @@ func TestRecreateDeleted(t *testing.T) {
 			w.leave(t, "ConfigMap/held", tc.lasts)
 			before := w.Object(ref("ConfigMap/held")).GetUID()
 			began := time.Now()
-			summary, err := w.apply(t.Context(), rules, engine.Options{Limits: tc.limit},
+			summary, err := w.apply(t.Context(), rules, engine.Options{DryRun: engine.DryRunNone,
+				Limits: tc.limit},
 				want(thing("ConfigMap/held"), thing("Service/dependent", "after=ConfigMap/held"))...)
 			if err != nil {
 				t.Fatal(err)
@@ -134,7 +135,7 @@ func TestRecreateDeletedSince(t *testing.T) {
 			if tc.before != "" {
 				objects = append(objects, want(thing("Service/held", tc.before, "after=ConfigMap/first"))...)
 			}
-			if _, err := w.apply(t.Context(), recreating(), engine.Options{}, objects...); err != nil {
+			if _, err := w.apply(t.Context(), recreating(), realRun, objects...); err != nil {
 				t.Fatal(err)
 			}
 			var acted []string
@@ -150,7 +151,7 @@ func TestRecreateDeletedSince(t *testing.T) {
 					w.leave(t, "Service/held", time.Minute)
 				}
 			}
-			summary, err := w.apply(t.Context(), recreating(), engine.Options{},
+			summary, err := w.apply(t.Context(), recreating(), realRun,
 				want(thing("ConfigMap/first", "is=new"),
 					thing("Service/held", "is=new", "after=ConfigMap/first"))...)
 			if err != nil || summary.Failures() > 0 {
@@ -178,13 +179,13 @@ func TestRecreateDeletedNamespace(t *testing.T) {
 				rules.RecordNamespace = ref("Namespace/n")
 			}
 			objects := want(thing("Namespace/n"), thing("ConfigMap/a"))
-			if _, err := w.apply(t.Context(), rules, engine.Options{}, objects...); err != nil {
+			if _, err := w.apply(t.Context(), rules, realRun, objects...); err != nil {
 				t.Fatal(err)
 			}
 			w.leave(t, "Namespace/n", time.Minute)
 			w.lines = nil
 			time.AfterFunc(time.Second, func() { w.Remove(ref("ConfigMap/a")) }) // as its controller does
-			summary, err := w.apply(t.Context(), rules, engine.Options{}, objects...)
+			summary, err := w.apply(t.Context(), rules, realRun, objects...)
 			if err != nil || summary.Failures() > 0 {
 				t.Fatalf("%+v, %v", summary, err)
 			}
@@ -234,14 +235,14 @@ func TestNamespaceLeaving(t *testing.T) {
 		w := newWorld(&enginetest.Cluster{})
 		w.Put(thing("Namespace/n"))
 		w.leave(t, "Namespace/n", 0)
-		_, err := w.apply(t.Context(), recreating(), engine.Options{},
+		_, err := w.apply(t.Context(), recreating(), realRun,
 			want(thing("ConfigMap/a"), thing("ConfigMap/b"))...)
 		leaving := (*engine.NamespaceLeavingError)(nil)
 		if !errors.As(err, &leaving) || leaving.Namespace != "n" || len(leaving.Objects) != 2 {
 			t.Errorf("error = %v", err)
 		}
 		w.Unreadable = map[object.Ref]error{ref("Namespace/n"): forbidden} // it is found out later
-		if _, err := w.apply(t.Context(), recreating(), engine.Options{},
+		if _, err := w.apply(t.Context(), recreating(), realRun,
 			want(thing("ConfigMap/a"))...); err != nil {
 			t.Error(err)
 		}
@@ -271,12 +272,12 @@ func TestRecreateDeletedInterrupted(t *testing.T) {
 				}
 			}
 			desired := want(thing("ConfigMap/held"), thing("ConfigMap/adopted"))
-			_, _ = w.apply(ctx, rules, engine.Options{}, desired...)
+			_, _ = w.apply(ctx, rules, realRun, desired...)
 			came := ctx.Err() != nil
 			expectTracked(t, w)
 			w.Revive()
 			w.hear = nil
-			summary, err := w.apply(t.Context(), rules, engine.Options{}, desired...)
+			summary, err := w.apply(t.Context(), rules, realRun, desired...)
 			if err != nil || summary.Failures() > 0 || w.ours().Len() != 2 {
 				t.Errorf("running again: %+v, %v, %v", summary, err, w.ours())
 			}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/limit"
@@ -339,7 +338,7 @@ func TestMembersOfRecreatedDefinition(t *testing.T) {
 					object.RefOf(definition()): {{After: time.Millisecond, Status: established}},
 				}}), policy()
 				rules.ServerSide, rules.Manager = mode.serverSide, "me"
-				if _, err := w.apply(t.Context(), rules, engine.Options{},
+				if _, err := w.apply(t.Context(), rules, realRun,
 					want(definition(), thing("Widget/w", "is=old"))...); err != nil {
 					t.Fatal(err)
 				}
@@ -355,7 +354,7 @@ func TestMembersOfRecreatedDefinition(t *testing.T) {
 				}
 				other := definition()
 				other.SetAnnotations(map[string]string{"other": "yes"})
-				summary, err := w.apply(t.Context(), rules, engine.Options{},
+				summary, err := w.apply(t.Context(), rules, realRun,
 					want(other, thing("Widget/w", "is="+changed))...)
 				if err != nil || summary.Failures() > 0 {
 					t.Fatalf("%+v, %v\n%s", summary, err, strings.Join(w.lines, "\n"))

@@ -56,6 +56,7 @@ func TestUncertainObjectStaysRecorded(t *testing.T) {
 				time.AfterFunc(3500*time.Millisecond, cancel)
 			}
 			o := engine.Options{
+				DryRun: engine.DryRunNone,
 				StopOn: engine.StopOn{WriteError: stop},
 				Retry:  engine.Retry{For: limit.After(30 * time.Second)},
 			}
@@ -97,7 +98,8 @@ func TestRetryDoesNotHoldBackRanks(t *testing.T) {
 		if p.Steps[0].Rank == p.Steps[1].Rank {
 			t.Fatal("both steps have the same rank")
 		}
-		o := engine.Options{Retry: engine.Retry{For: limit.After(30 * time.Second)}}
+		o := engine.Options{DryRun: engine.DryRunNone,
+			Retry: engine.Retry{For: limit.After(30 * time.Second)}}
 		summary, err := e.Apply(t.Context(), p, o, func(event.Event) {})
 		if err != nil || summary.Failures() != 0 {
 			t.Errorf("%+v, %v", summary, err)
@@ -133,7 +135,7 @@ func TestChildrenNoLongerWanted(t *testing.T) {
 			w.Put(obj)
 		})
 		e := &engine.Engine{Cluster: w.Cluster, Records: w.store, Rules: labelled{}}
-		summary, err := e.Apply(t.Context(), p, engine.Options{}, func(event.Event) {})
+		summary, err := e.Apply(t.Context(), p, realRun, func(event.Event) {})
 		if err != nil || summary.Failures() != 0 {
 			t.Errorf("%+v, %v", summary, err)
 		}

@@ -183,7 +183,7 @@ func (w *world) run(
 // judging returns options for runs by the rules of phases, without a diagnosis.
 func (w *world) judging() engine.Options {
 	w.rules = phases{}
-	return engine.Options{NoCauses: true}
+	return engine.Options{DryRun: engine.DryRunNone, NoCauses: true}
 }
 
 // is the annotation of an object that update sets; "gone" if there is no such object.

@@ -142,7 +142,7 @@ func (w *world) startOfNext(
 	}
 	began, took := time.Now(), time.Duration(-1)
 	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
-	_, err := e.Apply(t.Context(), &plan.Plan{Steps: steps, Manager: "me"}, engine.Options{},
+	_, err := e.Apply(t.Context(), &plan.Plan{Steps: steps, Manager: "me"}, realRun,
 		func(ev event.Event) {
 			if ev.Kind == event.Acted && ev.Step == 1 {
 				took = time.Since(began)

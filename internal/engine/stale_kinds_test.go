@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/record"
@@ -22,7 +21,7 @@ func TestKindsOfAnOldDiscoveryAreNotForgotten(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{})
 			desired := want(thing("ConfigMap/a"), thing("Widget/x"))
-			if _, err := w.apply(t.Context(), policy(), engine.Options{}, desired...); err != nil {
+			if _, err := w.apply(t.Context(), policy(), realRun, desired...); err != nil {
 				t.Fatal(err)
 			}
 			w.NoKind = map[schema.GroupKind]bool{widgetKind: true}
@@ -31,7 +30,7 @@ func TestKindsOfAnOldDiscoveryAreNotForgotten(t *testing.T) {
 			if destroys {
 				desired = nil
 			}
-			if _, err := w.apply(t.Context(), policy(), engine.Options{}, desired...); err != nil {
+			if _, err := w.apply(t.Context(), policy(), realRun, desired...); err != nil {
 				t.Fatal(err)
 			}
 			if w.Object(ref("Widget/x")) != nil {
@@ -48,7 +47,7 @@ func TestUnservedIsNotAbsent(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(&enginetest.Cluster{})
 			desired := want(thing("ConfigMap/a"), thing("Widget/x"))
-			if _, err := w.apply(t.Context(), policy(), engine.Options{}, desired...); err != nil {
+			if _, err := w.apply(t.Context(), policy(), realRun, desired...); err != nil {
 				t.Fatal(err)
 			}
 			w.Remove(ref("Widget/x"))
@@ -60,7 +59,7 @@ func TestUnservedIsNotAbsent(t *testing.T) {
 					}
 				}
 			}
-			_, err := w.apply(t.Context(), policy(), engine.Options{})
+			_, err := w.apply(t.Context(), policy(), realRun)
 			changed := (*record.ChangedError)(nil)
 			if kept := errors.As(err, &changed); kept == gone || !kept && err != nil {
 				t.Errorf("kind gone: %t: %v", gone, err)

@@ -32,7 +32,7 @@ func (w *world) meanwhile(
 	t *testing.T, p plan.Policy, before, after []plan.Desired, others func(ctx context.Context),
 ) {
 	t.Helper()
-	if _, err := w.apply(t.Context(), p, engine.Options{}, before...); err != nil {
+	if _, err := w.apply(t.Context(), p, realRun, before...); err != nil {
 		t.Fatal(err)
 	}
 	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
@@ -43,7 +43,7 @@ func (w *world) meanwhile(
 	}
 	others(t.Context())
 	w.lines, w.Asked = nil, nil
-	if _, err := e.Apply(t.Context(), made, engine.Options{},
+	if _, err := e.Apply(t.Context(), made, realRun,
 		func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func testJobRemovesItselfDuringRun(t *testing.T) {
 		}}
 	}
 	w := newWorld(&enginetest.Cluster{Script: script})
-	before, err := w.apply(t.Context(), policy(), engine.Options{}, want(set("old")...)...)
+	before, err := w.apply(t.Context(), policy(), realRun, want(set("old")...)...)
 	if err != nil || before.Failures() > 0 {
 		t.Fatal(before, err)
 	}
@@ -265,7 +265,7 @@ func testJobRemovesItselfDuringRun(t *testing.T) {
 		w.Remove(object.RefOf(jobOf(name)))
 	}
 	w.lines = nil
-	if _, err := e.Apply(t.Context(), made, engine.Options{},
+	if _, err := e.Apply(t.Context(), made, realRun,
 		func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
 		t.Fatal(err)
 	}

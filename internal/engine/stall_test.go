@@ -61,7 +61,8 @@ func TestStall(t *testing.T) {
 					w.Put(w.child("ReplicaSet/a", "Pod/p", starts))
 				})
 				began := time.Now()
-				o := engine.Options{Limits: engine.Limits{Stall: limit.After(10 * time.Second)}}
+				o := engine.Options{DryRun: engine.DryRunNone,
+					Limits: engine.Limits{Stall: limit.After(10 * time.Second)}}
 				if _, err := w.apply(t.Context(), rules, o,
 					want(thing("Deployment/a"))...); err != nil {
 					t.Fatal(err)
@@ -107,7 +108,8 @@ func TestStallOfRecreation(t *testing.T) {
 				took = 18 * time.Second
 			}
 			began := time.Now()
-			o := engine.Options{Limits: engine.Limits{Stall: limit.After(10 * time.Second)}}
+			o := engine.Options{DryRun: engine.DryRunNone,
+				Limits: engine.Limits{Stall: limit.After(10 * time.Second)}}
 			w.run(t.Context(), t, o, steps...)
 			if got := time.Since(began).Round(time.Second); got != took {
 				t.Errorf("progress %v: took %s, want %s: %q", progress, got, took, w.lines)

@@ -66,7 +66,7 @@ func TestUnownedIsNoMember(t *testing.T) {
 						p.ServerSide, p.Manager, p.Owner.Adoption = serverSide, "me", degree
 						w := newWorld(&enginetest.Cluster{Fails: map[object.Ref]error{ref("ConfigMap/a"): err}})
 						w.Put(thing("ConfigMap/a", "theirs=yes"))
-						_, err := w.apply(t.Context(), p, engine.Options{},
+						_, err := w.apply(t.Context(), p, realRun,
 							want(thing("ConfigMap/a", "owner=me"), thing("ConfigMap/b", "owner=me"))...)
 						if err != nil {
 							t.Fatal(err)
@@ -91,7 +91,7 @@ func TestMarkedIsMember(t *testing.T) {
 			Desired: want(thing("ConfigMap/a", "owner=me")), Policy: p,
 		})
 		if err == nil {
-			_, err = e.Apply(t.Context(), made, engine.Options{}, func(event.Event) {})
+			_, err = e.Apply(t.Context(), made, realRun, func(event.Event) {})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestUnadoptedAfterDeath(t *testing.T) {
 					theirs := thing("ConfigMap/a", "theirs=yes")
 					w.Put(theirs)
 					both := want(thing("ConfigMap/a"), thing("Service/b"))
-					_, err := w.apply(t.Context(), p, engine.Options{}, both...)
+					_, err := w.apply(t.Context(), p, realRun, both...)
 					died := errors.Is(err, enginetest.ErrDead)
 					w.Revive()
 					w.expectUnadopted(t, p, both, then)
@@ -131,7 +131,7 @@ func (w *world) expectUnadopted(t *testing.T, p plan.Policy, both []plan.Desired
 	adopted := w.Object(ref("ConfigMap/a")).GetAnnotations()["owner"] == "me"
 	if then == "fail and apply" && !adopted {
 		w.Fails = map[object.Ref]error{ref("ConfigMap/a"): fieldConflict}
-		if _, err := w.apply(t.Context(), p, engine.Options{}, both...); err != nil {
+		if _, err := w.apply(t.Context(), p, realRun, both...); err != nil {
 			t.Fatal(err)
 		}
 		w.Fails = nil
@@ -141,7 +141,7 @@ func (w *world) expectUnadopted(t *testing.T, p plan.Policy, both []plan.Desired
 	if then == "destroy" {
 		desired = nil
 	}
-	if _, err := w.apply(t.Context(), p, engine.Options{}, desired...); err != nil {
+	if _, err := w.apply(t.Context(), p, realRun, desired...); err != nil {
 		t.Fatal(err)
 	}
 	after := w.Object(ref("ConfigMap/a"))

@@ -145,7 +145,8 @@ func (w *world) applyPruned(
 	}
 	var lines []string
 	summary, err := e.Apply(t.Context(), p, engine.Options{
-		Retry: engine.Retry{For: limit.After(30 * time.Second)},
+		DryRun: engine.DryRunNone,
+		Retry:  engine.Retry{For: limit.After(30 * time.Second)},
 	}, func(ev event.Event) {
 		lines = append(lines, fmt.Sprintf("%s %v %v", line(ev), ev.Unstored, ev.Err))
 	})

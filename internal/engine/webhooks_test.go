@@ -69,7 +69,7 @@ func TestWebhookThatStartsSlowly(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				options, said, began := engine.Options{}, 0, time.Now()
+				options, said, began := realRun, 0, time.Now()
 				if tc.limit > 0 {
 					options.Limits.Apply = limit.After(tc.limit)
 				}
@@ -133,7 +133,8 @@ func TestWebhookThatHangs(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 		defer cancel()
-		options := engine.Options{Limits: engine.Limits{Stall: limit.After(time.Minute)}}
+		options := engine.Options{DryRun: engine.DryRunNone,
+			Limits: engine.Limits{Stall: limit.After(time.Minute)}}
 		summary, err := e.Apply(ctx, p, options, func(event.Event) {})
 		if err != nil || summary.Failures() != 9 || ctx.Err() != nil {
 			t.Errorf("%d failures, %v, %v", summary.Failures(), err, ctx.Err())

@@ -38,7 +38,7 @@ func sized(colour, size string) *unstructured.Unstructured {
 func TestConflictIsMergedAgain(t *testing.T) {
 	for conflicts, outcome := range map[int]event.Outcome{9: event.Succeeded, 10: event.Failed} {
 		w := newWorld(&enginetest.Cluster{})
-		if _, err := w.apply(t.Context(), policy(), engine.Options{},
+		if _, err := w.apply(t.Context(), policy(), realRun,
 			want(sized("red", "small"))...); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestConflictIsMergedAgain(t *testing.T) {
 			w.Answers[ref("ConfigMap/a")] = append(w.Answers[ref("ConfigMap/a")], conflict)
 		}
 		var last event.Event
-		if _, err := e.Apply(t.Context(), p, engine.Options{},
+		if _, err := e.Apply(t.Context(), p, realRun,
 			func(ev event.Event) { last = ev }); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestConflictIsMergedAgain(t *testing.T) {
 // resized applies an object and plans a change of it.
 func (w *world) resized(t *testing.T) (*engine.Engine, *plan.Plan) {
 	t.Helper()
-	if _, err := w.apply(t.Context(), policy(), engine.Options{},
+	if _, err := w.apply(t.Context(), policy(), realRun,
 		want(sized("red", "small"))...); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestConflictWithAnotherObject(t *testing.T) {
 	w.Put(other)
 	w.Answers = map[object.Ref][]error{ref("ConfigMap/a"): {conflict}}
 	var last event.Event
-	if _, err := e.Apply(t.Context(), p, engine.Options{},
+	if _, err := e.Apply(t.Context(), p, realRun,
 		func(ev event.Event) { last = ev }); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestObjectExistsMeanwhile(t *testing.T) {
 				w.Answers = map[object.Ref][]error{ref(tc.object): {apierrors.NewAlreadyExists(
 					schema.GroupResource{Resource: "configmaps"}, "a")}}
 			}
-			if _, err := e.Apply(t.Context(), made, engine.Options{},
+			if _, err := e.Apply(t.Context(), made, realRun,
 				func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +183,7 @@ func TestObjectGoneMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.lines = nil
-	if _, err := e.Apply(t.Context(), p, engine.Options{},
+	if _, err := e.Apply(t.Context(), p, realRun,
 		func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestObjectToFreeIsGone(t *testing.T) {
 		if step.Releases {
 			steps = append(steps, create("ConfigMap/b", 0))
 		}
-		if summary := w.run(t.Context(), t, engine.Options{}, steps...); summary.Failures() != 0 {
+		if summary := w.run(t.Context(), t, realRun, steps...); summary.Failures() != 0 {
 			t.Errorf("%s:\n%s", step.Op, strings.Join(w.lines, "\n"))
 		}
 		if step.Releases && w.Object(ref("ConfigMap/b")) == nil {
@@ -244,7 +244,7 @@ func TestServerThatCannotMerge(t *testing.T) {
 		summary, err := w.apply(
 			t.Context(),
 			serverSide,
-			engine.Options{},
+			realRun,
 			plan.Desired{Object: service(priority)},
 		)
 		if err != nil || summary.Failures() > 0 {

@@ -51,7 +51,8 @@ func concurrently(t *testing.T, test func(t *testing.T, c testCluster)) {
 // runUntil runs a plan, one write after the other, and calls do after the write of a ConfigMap.
 func runUntil(t *testing.T, op *Operation, name string, do func()) error {
 	t.Helper()
-	_, err := op.Run(t.Context(), engine.Options{Concurrency: 1}, func(e event.Event) {
+	options := engine.Options{DryRun: engine.DryRunNone, Concurrency: 1}
+	_, err := op.Run(t.Context(), options, func(e event.Event) {
 		if e.Kind == event.Acted && e.Ref.Name == name {
 			do()
 		}

@@ -331,7 +331,9 @@ func applyDefinition(ctx context.Context, client Cluster, crd *unstructured.Unst
 	}
 	var last event.Event
 	summary, err := eng.Apply(
-		ctx, p, engine.Options{Limits: engine.Limits{Apply: limit.After(establishTimeout)}},
+		ctx, p, engine.Options{
+			DryRun: engine.DryRunNone, Limits: engine.Limits{Apply: limit.After(establishTimeout)},
+		},
 		func(e event.Event) { last = e },
 	)
 	switch {

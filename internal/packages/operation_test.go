@@ -87,7 +87,7 @@ func plannedWith(t *testing.T, c testCluster, p *Package, o PlanOptions) *Operat
 
 func run(t *testing.T, op *Operation) (event.Summary, error) {
 	t.Helper()
-	return op.Run(t.Context(), engine.Options{}, func(event.Event) {})
+	return op.Run(t.Context(), engine.Options{DryRun: engine.DryRunNone}, func(event.Event) {})
 }
 
 func expectWrites(t *testing.T, c testCluster, want ...string) {

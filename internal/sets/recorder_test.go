@@ -140,7 +140,7 @@ func TestRecorder(t *testing.T) {
 			}
 			r := NewRecorder(fullCluster{Cluster: server}, op, o)
 			passed := 0
-			summary, err := r.Run(t.Context(), engine.Options{}, func(event.Event) { passed++ })
+			summary, err := r.Run(t.Context(), realRun, func(event.Event) { passed++ })
 			if err != tc.err || passed != len(tc.events) {
 				t.Errorf("run: %d events, %v", passed, err)
 			}
@@ -192,7 +192,7 @@ func TestRecorderKnown(t *testing.T) {
 			}}, partial: partial,
 		}, o)
 		r.unseen = unseen
-		_, err := r.Run(t.Context(), engine.Options{}, func(event.Event) {})
+		_, err := r.Run(t.Context(), realRun, func(event.Event) {})
 		if err := errors.Join(err, r.Record(t.Context(), true)); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestRecorderOfOtherFiles(t *testing.T) {
 		op := recordedSet{emitter: emitter{false, []event.Event{unchanged}}}
 		r := NewRecorder(fullCluster{server}, op, HistoryOptions{Limit: 9, Now: time.Now,
 			Describe: func(context.Context) history.Meta { return history.Meta{} }})
-		if _, err := r.Run(t.Context(), engine.Options{}, func(event.Event) {}); err != nil {
+		if _, err := r.Run(t.Context(), realRun, func(event.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.Record(t.Context(), done); err != nil {
@@ -338,7 +338,7 @@ func TestRecorderWithoutLock(t *testing.T) {
 		HistoryOptions{Limit: 1, Now: time.Now})
 	lost := errors.New("the lock is lost")
 	ctx := cluster.Guard(t.Context(), func(context.Context) error { return lost })
-	if _, err := r.Run(ctx, engine.Options{}, func(event.Event) {}); !errors.Is(err, lost) {
+	if _, err := r.Run(ctx, realRun, func(event.Event) {}); !errors.Is(err, lost) {
 		t.Errorf("run: %v", err)
 	}
 	if server.Refs().Len() != 1 {
@@ -363,7 +363,7 @@ func TestRecorderEvidence(t *testing.T) {
 	r := NewRecorder(fullCluster{Cluster: server}, op, HistoryOptions{
 		Limit: 1, Now: time.Now, Describe: func(context.Context) history.Meta { return history.Meta{} },
 	})
-	if _, err := r.Run(t.Context(), engine.Options{}, func(event.Event) {}); err != nil {
+	if _, err := r.Run(t.Context(), realRun, func(event.Event) {}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Record(t.Context(), false); err != nil {
@@ -399,7 +399,7 @@ func TestFailedAfterReplacement(t *testing.T) {
 			{Kind: event.Settled, Op: plan.Update, Outcome: event.Failed},
 		}}}}
 		r := NewRecorder(nil, o, HistoryOptions{Now: time.Now})
-		if _, err := r.Run(t.Context(), engine.Options{}, func(event.Event) {}); err != nil {
+		if _, err := r.Run(t.Context(), realRun, func(event.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.FailedAfterChanges(); got != want {

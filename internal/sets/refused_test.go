@@ -9,6 +9,9 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
+// realRun is the options of a run that is no dry run, with the defaults.
+var realRun = engine.Options{DryRun: engine.DryRunNone}
+
 // emitter is an operation whose run emits events.
 type emitter struct {
 	destroys bool
@@ -40,7 +43,7 @@ func TestCountRefused(t *testing.T) {
 	}
 	for destroys, want := range map[bool]int{false: 2, true: 4} {
 		passed := 0
-		summary, err := countRefused(t.Context(), emitter{destroys, events}, engine.Options{},
+		summary, err := countRefused(t.Context(), emitter{destroys, events}, realRun,
 			func(event.Event) { passed++ })
 		if err != nil || summary.Refused != want || passed != len(events) {
 			t.Errorf("destroys %v: refused %d, passed %d, %v", destroys, summary.Refused, passed, err)

@@ -21,6 +21,7 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 		IgnoreFailingAPIServices: kinds.ignoreFailing,
 		WaitTimeout:              apply.resourceTimeout, ShowChildren: true,
 		Engine: engine.Options{
+			DryRun: engine.DryRunNone,
 			Limits: apply.limits(),
 			Retry: engine.Retry{
 				Every: apply.applyInterval, For: limit.After(apply.applyTimeout),
