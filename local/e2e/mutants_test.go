@@ -54,8 +54,8 @@ var mutants = []mutant{{
 	tests: lawTests,
 	name:  "leaves list items whose keys others changed",
 	file:  "internal/diff/obstacles.go",
-	text:  "edited := at < 0 && l.isEdited(",
-	with:  "edited := at < -1 && l.isEdited(",
+	text:  "if !l.collides(want, have) && (at >= 0 || !l.excludes(want, have)) {",
+	with:  "if at >= -1 {",
 }, {
 	tests: lawTests,
 	name:  "applies the rules of aggregated roles",

@@ -45,6 +45,7 @@ var pairs = []pair{
 // TestPairs runs pairs of commands on generated sets, with and without the lock. A round is a test
 // of its own: with the seed and the name of the round, the same sets meet in the same way.
 func TestPairs(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	rounds, seed := fromEnv(t, roundsEnv, 2), fromEnv(t, seedEnv, rand.Uint64())
 	t.Logf("%s=%d", seedEnv, seed)
@@ -245,7 +246,7 @@ func (r *round) start(ctx context.Context, version int, kubeconfig string) *exec
 	args := []string{"muster", "apply", folder}
 	switch {
 	case r.app && version == removed:
-		args = []string{"muster", "delete", "-a", set, "--yes"}
+		args = []string{"muster", "delete", "-a", set, "--yes", "--ignore-not-found"}
 	case r.app:
 		args = []string{"muster", "deploy", "-a", set, "-f", folder, "--yes"}
 	case version == removed:
