@@ -16,6 +16,7 @@ type Options struct {
 	Bin    string // folder with muster-components and muster-kwok; empty: that of the executable
 	Nodes  int    // simulated nodes; 0: as many as the plane had before, or 1
 	Tied   bool   // the components end when this process ends, in whatever way: for tests
+	Roomy  bool   // the components take more memory for less time: for tests
 	NoWait bool   // return once every component is started, not when the plane is ready
 }
 

@@ -28,6 +28,8 @@ const (
 	// startDrift is how far the start of a process may seem to move as the clock of the machine is
 	// set, in milliseconds.
 	startDrift = 2000
+	// roomyGC is by how many percent the heap of a roomy component grows between collections.
+	roomyGC = "400"
 	// killAfter is how long a component may take to end by itself.
 	killAfter = 5 * time.Second
 )
@@ -108,8 +110,11 @@ type child struct {
 }
 
 // spawn starts a component in a session of its own, so that it outlives the terminal, with its
-// output in its log file. With a lifeline it ends when this process does.
-func spawn(ctx context.Context, p paths, s *state, c component, tie *os.File) (*child, error) {
+// output in its log file. With a lifeline it ends when this process does. A roomy one collects
+// garbage less often.
+func spawn(
+	ctx context.Context, p paths, s *state, c component, tie *os.File, roomy bool,
+) (*child, error) {
 	if err := os.Rename(p.log(c.name), p.previousLog(c.name)); err != nil &&
 		!errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("keep previous log: %w", err)
@@ -127,6 +132,9 @@ func spawn(ctx context.Context, p paths, s *state, c component, tie *os.File) (*
 	if tie != nil {
 		cmd.ExtraFiles = []*os.File{tie}
 		cmd.Env = append(cmd.Env, lifeline.Env+"=1")
+	}
+	if roomy {
+		cmd.Env = append(cmd.Env, "GOGC="+roomyGC)
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ type run struct {
 	running map[string]process // were alive before
 	tie     *os.File           // lifeline that is handed to the components, or nil
 	noWait  bool
+	roomy   bool
 
 	mu       sync.Mutex // guards what follows, and the plane's state
 	children map[string]*child
@@ -27,7 +28,10 @@ func newRun(p *Plane, o Options, running map[string]process) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{plane: p, prober: h, running: running, noWait: o.NoWait, children: map[string]*child{}}
+	r := &run{
+		plane: p, prober: h, running: running, noWait: o.NoWait, roomy: o.Roomy,
+		children: map[string]*child{},
+	}
 	if o.Tied {
 		reader, writer, err := os.Pipe()
 		if err != nil {
@@ -158,7 +162,7 @@ func (r *run) launch(ctx context.Context, c component) (context.Context, error) 
 		return nil, context.Cause(ctx)
 	}
 	s := r.plane.state
-	started, err := spawn(ctx, r.plane.paths, s, c, r.tie)
+	started, err := spawn(ctx, r.plane.paths, s, c, r.tie, r.roomy)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.name, err)
 	}
