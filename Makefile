@@ -2,7 +2,9 @@
 SHELL       := /bin/bash
 BIN         := $(CURDIR)/bin
 PACKAGES    := ./...
-LIGHT       := ./bench/... ./chart/... ./e2e/... ./faults/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
+OTHERS      := ./bench/... ./chart/... ./faults/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
+LIGHT       := $(OTHERS) ./e2e/...
+ALONE       := ^Test(Fresh|KappBroken|Unlisted|Kills|Loaded|Sets|Managed|ShowSets|Deploy|Controller.*|Restart)$$
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
 LAWS        := 5000
@@ -21,7 +23,7 @@ stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gi
 TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e build-tools build-older e2e-older golden site session demo bench faults test-long faults-mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e e2e-alone e2e-beside build-tools build-older e2e-older golden site session demo bench faults test-long faults-mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-controller build-plane ## everything, into bin/
 
@@ -77,9 +79,13 @@ unit:
 	go test -race $(PACKAGES)
 	cd controller && go test -race $(PACKAGES)
 
-e2e: build build-tools
-	cd local && PATH="$(BIN):$$PATH" go test -count=1 -timeout 75m $(LIGHT)
-	cd local && go test -count=1 $(HEAVY)
+e2e: build build-tools ## on two planes at the same time: one for the tests beside which no others may run
+	cd local && PATH="$(BIN):$$PATH" go test -count=1 -timeout 30m $(OTHERS) $(HEAVY)
+	cd local && go test -c -o $(BIN)/e2e.test ./e2e
+	$(MAKE) -j2 -Oline e2e-alone e2e-beside
+
+e2e-alone e2e-beside: e2e-%:
+	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$*),-test.run,-test.skip) '$(ALONE)'
 
 build-tools: ## Helm, kapp, kpt (kpt live alone) and kapply, from their module, for tests of coming from them, into bin/tools/
 	cd local/tools && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/tools/ $(TOOLS)

@@ -2,8 +2,9 @@
 // reads the screen.
 //
 // One plane serves the whole run; it is started in a temporary folder and ends with the run. Every
-// script has a namespace of its own and runs beside the others. Scripts are in the language of
-// testscript, with the commands of commands_test.go:
+// script has a namespace of its own and runs beside the others. Tests that are not parallel run one
+// after the other; "make e2e" runs these beside the rest, as ALONE in the Makefile, on another
+// plane. Scripts are in the language of testscript, with the commands of commands_test.go:
 //
 //   - testdata/kpt and testdata/kapp: packages and apps, by any command
 //   - testdata/front: native commands, on a package and an app each
@@ -34,6 +35,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/muster-deploy/muster/local/kubectl"
 	"github.com/muster-deploy/muster/local/plane"
 )
 
@@ -44,7 +46,7 @@ var programs = []string{"muster", "muster-components", "muster-kwok"}
 var (
 	cluster *plane.Plane
 	bin     string
-	options = plane.Options{Nodes: 2, Tied: true}
+	options = plane.Options{Nodes: 2, Tied: true, Roomy: true}
 )
 
 func TestMain(m *testing.M) {
@@ -74,6 +76,9 @@ func run(m *testing.M) (code int, err error) {
 	}
 	temp, err := makeTemp()
 	if err != nil {
+		return 1, err
+	}
+	if err := kubectl.Install(temp); err != nil {
 		return 1, err
 	}
 	swept, err := startSweeper(temp)
@@ -160,6 +165,7 @@ func TestFresh(t *testing.T) {
 }
 
 func TestKpt(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	testscript.Run(t, params("kpt"))
 }

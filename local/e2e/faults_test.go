@@ -21,6 +21,7 @@ const maxWatches, maxRequests = 15, 60
 // TestSingleFault breaks one request of a command, which must do its work nevertheless. In as many
 // rounds as maxRequests, each request of each command is broken by each kind of fault.
 func TestSingleFault(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	rounds, seed := fromEnv(t, roundsEnv, 1), fromEnv(t, seedEnv, rand.Uint64())
 	t.Logf("%s=%d", seedEnv, seed)
@@ -57,6 +58,7 @@ func TestSingleFault(t *testing.T) {
 // TestFaults breaks many requests of commands. They may fail, but must say so, end, lose nothing,
 // and continue when they are run again.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	rounds, seed := fromEnv(t, roundsEnv, 2), fromEnv(t, seedEnv, rand.Uint64())
 	t.Logf("%s=%d", seedEnv, seed)

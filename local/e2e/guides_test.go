@@ -33,6 +33,7 @@ var updateDocs = flag.Bool("update-docs", false,
 // test. One with a line "needs TOOL" is skipped unless "make build-tools" has built the tool; its
 // scripts find it in the folder $TOOLS.
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {

@@ -15,11 +15,13 @@ import (
 // TestKapp runs the scripts of testdata/kapp: apps, by the program's own commands and through a
 // link named kapp.
 func TestKapp(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, linked(params("kapp"), "kapp"))
 }
 
 // TestFront runs the scripts of testdata/front: native commands on packages and apps alike.
 func TestFront(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	testscript.Run(t, linked(params("front"), "kapp"))
 }
@@ -28,6 +30,7 @@ func TestFront(t *testing.T) {
 // all that it prints. Where it differs on purpose the scripts say so; docs/compat-kapp.md has the
 // list.
 func TestKappSessions(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, linked(params("kappsessions"), "kapp"))
 }
 

@@ -20,6 +20,7 @@ var richKinds = []pair{{name: "package", rich: true}, {name: "app", app: true, r
 // TestCrash kills commands at a random request. Run again to the end, possibly for another version,
 // they find all that is there: nothing is lost, nobody else's objects have changed.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	rounds, seed := fromEnv(t, roundsEnv, 1), fromEnv(t, seedEnv, rand.Uint64())
 	t.Logf("%s=%d", seedEnv, seed)
@@ -76,6 +77,7 @@ func (r *round) awaitDeletions() {
 
 // TestCrashMigrate kills the migration of an inventory that is a ConfigMap.
 func TestCrashMigrate(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	rounds, seed := fromEnv(t, roundsEnv, 2), fromEnv(t, seedEnv, rand.Uint64())
 	t.Logf("%s=%d", seedEnv, seed)

@@ -57,6 +57,7 @@ var lawFaults = []struct {
 // OpenAPI documents of the server. A plan is empty and nothing drifts after a run, live objects
 // have what the manifests say, plans show what runs change, nothing is left after a removal.
 func TestLaws(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	installFeature(t)
 	objects, seed := fromEnv(t, objectsEnv, 150), fromEnv(t, seedEnv, 11)

@@ -16,6 +16,7 @@ import (
 // TestLive replays sessions of kpt live with a link of that name to the program, and compares all
 // that it prints. Where it differs on purpose the scripts say so; docs/compat-kpt.md has the list.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	install := exec.Command("muster", "install-resource-group", "--kubeconfig", cluster.Kubeconfig())
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("install the ResourceGroup definition: %v\n%s", err, out)

@@ -22,6 +22,7 @@ const ofRollback = 16
 // the revisions that are pruned. The history stays readable and keeps the last revision that
 // succeeded, nothing is lost, and the command leads to the same end when it is run again.
 func TestCrashRollback(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	rounds, seed := fromEnv(t, roundsEnv, 1), fromEnv(t, seedEnv, rand.Uint64())
 	t.Logf("%s=%d", seedEnv, seed)

@@ -204,6 +204,7 @@ func (s *screen) resize(columns, rows int) {
 }
 
 func TestScreen(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ bytes, want string }{
 		"lines":       {"one\r\ntwo\r\n", "one\ntwo\n"},
 		"prompt":      {"go? ", "go?"},

@@ -33,6 +33,7 @@ import (
 //	                                    output format, and a pattern of files for each file
 //	nowhere                             searches the files and the cluster; the last line of a script
 func TestSecretsAreMasked(t *testing.T) {
+	t.Parallel()
 	installResourceGroup(t)
 	s := &secretsRun{covered: map[string]bool{}}
 	p := params("secrets")
