@@ -20,6 +20,7 @@ var likeNatively = map[string]string{
 	"customresourcedefinition-names-unchecked":    "its conditions are about earlier names",
 	"customresourcedefinition-short-name-refused": "the server serves it",
 	"deployment-paused-available":                 "a paused rollout makes no progress",
+	"deployment-paused-in-broken-rollout":         "a paused rollout makes no progress",
 	"deployment-paused-in-rollout":                "a paused rollout makes no progress",
 	"deployment-paused-in-rollout-of-recreate":    "a paused rollout makes no progress",
 	"deployment-paused-in-rollout-with-surge":     "a paused rollout makes no progress",
