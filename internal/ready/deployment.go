@@ -52,6 +52,10 @@ func pausedDeployment(obj *unstructured.Unstructured) Status {
 	n := replicasOf(obj)
 	available := ConditionOf(obj, "Available").isTrue()
 	missing, extra := PausedReplicas(obj)
+	inRollout := n.inRollout()
+	if most := n.want + surge(obj, n.want); n.isBroken() && n.have <= most {
+		inRollout, extra = true, 0
+	}
 	switch {
 	case !available && n.have == 0 && annotation(obj, "deployment.kubernetes.io/revision") == "":
 		return current("Deployment is paused and was never rolled out")
@@ -62,7 +66,7 @@ func pausedDeployment(obj *unstructured.Unstructured) Status {
 			join(fmt.Sprintf("Replicas: %d/%d", n.have, n.have+missing), replicaFailure(obj)))
 	case extra > 0:
 		return inProgress("ExtraPods", fmt.Sprintf("Pending termination: %d", extra))
-	case !available, !n.inRollout() && n.available < n.want:
+	case !available, !inRollout && n.available < n.want:
 		return inProgress("LessAvailable", fmt.Sprintf("Available: %d/%d", n.available, n.want))
 	}
 	return current(fmt.Sprintf("Deployment is paused. Available: %d/%d, updated: %d", n.available,
@@ -73,6 +77,12 @@ func pausedDeployment(obj *unstructured.Unstructured) Status {
 // the former.
 func (n replicas) inRollout() bool {
 	return 0 < n.updated && n.updated < n.want && n.updated < n.have
+}
+
+// isBroken reports whether a deployment has all pods of its template, and earlier ones, which its
+// controller does not remove while not all of the former are available.
+func (n replicas) isBroken() bool {
+	return n.updated >= n.want && n.updated < n.have && n.available < n.have
 }
 
 // PausedReplicas returns how many pods a paused Deployment still gets, and how many it has too

@@ -110,6 +110,7 @@ var otherwise = map[string]string{
 	"ready: deployment_quota: scaled down to what is allowed": "all pods are there; the condition " +
 		"that some could not be created is of before",
 	"ready: deployment_paused_middle: paused in the middle": "new pods may be why it is paused",
+	"ready: deployment_paused: paused in the middle":        "as above",
 
 	"ready: statefulset_on_delete: a pod is deleted": "no generation counts deleted pods, so that " +
 		"the status is of before for a moment",
