@@ -189,6 +189,8 @@ func (d decider) Replan(
 
 // Exclude returns the step of a server-side apply with what is in its way.
 func (d decider) Exclude(step *plan.Step) (*plan.Step, error) {
+	d.deciding.Lock()
+	defer d.deciding.Unlock()
 	w, next := WorkOf(step.Tag), *step
 	c := w.Change
 	if w.Rebased != nil {

@@ -7,7 +7,7 @@ import "bytes"
 // manifest; ok is false if that changes nothing.
 func (p *Plan) Exclude(step *Step, maps []string) (next *Step, ok bool) {
 	if len(maps) == 0 || len(step.TooMany) > 0 || step.Op != Update || step.Have == nil ||
-		step.FullReplace || step.Reverts != nil || p.Decider != nil && !step.ServerSide {
+		step.FullReplace || step.Reverts != nil || p.Decider != nil && !isApplied(step) {
 		return nil, false
 	}
 	again := *step
@@ -24,3 +24,7 @@ func (p *Plan) Exclude(step *Step, maps []string) (next *Step, ok bool) {
 	ok = len(next.Obstacles) > len(step.Obstacles) || !bytes.Equal(next.Patch.Data, step.Patch.Data)
 	return next, ok
 }
+
+// isApplied reports whether a step applies an object server-side: one that only loses its mark is
+// patched.
+func isApplied(step *Step) bool { return step.ServerSide && len(step.Patch.Data) == 0 }

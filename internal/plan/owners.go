@@ -45,7 +45,7 @@ func Losses(fates []Fate) []Loss {
 				continue
 			}
 			for _, uid := range uids {
-				if owner := going[uid]; owner >= 0 && owner != dependent {
+				if owner, ok := going[uid]; ok && owner >= 0 && owner != dependent {
 					losses = append(losses, Loss{Owner: owner, Dependent: dependent})
 					fates[owner].Deleted = false
 					staying = append(staying, owner)

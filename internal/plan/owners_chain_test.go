@@ -40,3 +40,24 @@ func TestLossesOfChain(t *testing.T) {
 		}
 	}
 }
+
+// TestLossesOfRepeatedOwner: an object that names its owner twice keeps that, and no other one.
+func TestLossesOfRepeatedOwner(t *testing.T) {
+	object := func(uid types.UID, owners ...types.UID) *unstructured.Unstructured {
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		obj.SetUID(uid)
+		var references []metav1.OwnerReference
+		for _, owner := range owners {
+			references = append(references, metav1.OwnerReference{UID: owner})
+		}
+		obj.SetOwnerReferences(references)
+		return obj
+	}
+	losses := plan.Losses([]plan.Fate{
+		{Live: object("0"), Deleted: true}, {Live: object("1"), Deleted: true},
+		{Live: object("2", "1", "1")},
+	})
+	if want := (plan.Loss{Owner: 1, Dependent: 2}); len(losses) != 1 || losses[0] != want {
+		t.Errorf("got %v, want %v", losses, want)
+	}
+}
