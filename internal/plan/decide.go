@@ -221,15 +221,11 @@ func (w writeMode) decideServerSide(
 		want, former.StaleData = diff.WithEncodedData(want),
 			diff.StaleStringData(step.Have, want, w.manager)
 	}
-	described := want
+	manifest, described := want, want
 	want, err := w.ignore.LeaveOut(w.withoutReplicas(step, want), step.Have,
 		diff.Applier{Manager: w.manager, LastApplied: w.lastApplied})
 	if err != nil {
 		return fmt.Errorf("leave out ignored fields: %w", err)
-	}
-	if step.Recreate = nil; len(w.ignore) > 0 && step.Have != nil {
-		step.Recreate = diff.PruneNulls(described) // what is sent may lack fields
-		step.keepReplicas(step.Recreate)
 	}
 	if step.Contested, err = w.contested(want, nil, step.Have); err != nil {
 		return err
@@ -257,6 +253,7 @@ func (w writeMode) decideServerSide(
 		c.LeaveOutRivals(want)
 	}
 	step.Contested = append(left, step.Contested...)
+	w.keepManifest(step, manifest)
 	step.Op, step.Want = Create, want
 	if step.Have == nil {
 		return nil
@@ -273,6 +270,17 @@ func (w writeMode) decideServerSide(
 	}
 	step.Obstacles, err = w.obstacles(described, step)
 	return err
+}
+
+// keepManifest sets what is created in place of the live object of a server-side apply if what is
+// sent may lack fields of the manifest: ignored ones, or those that are left to controllers.
+func (w writeMode) keepManifest(step *Step, manifest *unstructured.Unstructured) {
+	step.Recreate = nil
+	yields := w.conflicts == YieldToControllers && len(step.Contested) > 0
+	if step.Have != nil && (yields || len(w.ignore) > 0) {
+		step.Recreate = diff.PruneNulls(manifest)
+		step.keepReplicas(step.Recreate)
+	}
 }
 
 func annotate(obj *unstructured.Unstructured, key, value string) {

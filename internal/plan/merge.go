@@ -67,8 +67,8 @@ func (p *Plan) described(step *Step) (*unstructured.Unstructured, error) {
 			return nil, errors.New("merge again: the object lacks the applied configuration")
 		}
 		return want, nil
-	case p.mergesByServer(step) && len(p.Ignore) > 0 && step.Recreate != nil:
-		return step.Recreate.DeepCopy(), nil // with the fields that were ignored before
+	case p.mergesByServer(step) && step.Recreate != nil:
+		return step.Recreate.DeepCopy(), nil // with the fields that were left out before
 	default:
 		return step.Want.DeepCopy(), nil
 	}
