@@ -157,6 +157,7 @@ func takenOver(live, before, after *unstructured.Unstructured) (*unstructured.Un
 	if applied.UnmarshalJSON([]byte(text)) != nil {
 		applied = nil // it is not known
 	}
+	applied = diff.WithFormerNames(applied, after, before)
 	_, merged, err := diff.ThreeWay(applied, after, before)
 	if err != nil {
 		return nil, fmt.Errorf("take over %s: %w", object.RefOf(live), err)

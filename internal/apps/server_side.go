@@ -41,6 +41,7 @@ func serverSideMerge(
 	if recorded != nil {
 		emptied = addEmptyMaps(nil, want.Object, recorded.Object)
 	}
+	recorded = diff.WithFormerNames(recorded, want, before)
 	_, becomes, err := diff.ThreeWay(recorded, want, before)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,8 @@ type Alias struct {
 	Types  []string `json:"types"`
 	Field  string   `json:"field"`
 	Former string   `json:"former"`
+	// Admitted are the values, by kind, that admission sets in objects that lack the field.
+	Admitted map[string]any `json:"admitted"`
 }
 
 // aliases returns the embedded table. A test makes sure that it can be read.

@@ -12,23 +12,40 @@ import (
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
+// WithFormerNames returns what was applied last, which may be nil, with the former names of fields
+// of a live object, so that a merge that removes the fields removes these as well.
+func WithFormerNames(applied, want, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if live.GetAPIVersion() != want.GetAPIVersion() {
+		return applied // their fields cannot be compared
+	}
+	in := sidesOf(applied, want, live)
+	paths := formerNames(in, want)
+	if len(paths) == 0 {
+		return applied
+	}
+	return &unstructured.Unstructured{Object: in.recording(paths).recorded}
+}
+
 // formerNames returns the former names of fields of a live object that a merge removes: the server
 // has set them as well, and would set the fields by them again. It returns the fields themselves
 // where the desired object has another value under the former name, which the server would ignore.
-func (m merge) formerNames(in sides) (paths []fieldpath.Path) {
-	if m.of != nil {
-		findFormerNames(in, m.of, nil, &paths)
+func formerNames(in sides, want *unstructured.Unstructured) (paths []fieldpath.Path) {
+	if of, ok := builtin.TypeMeta(want.GroupVersionKind()); ok {
+		kind := want.GroupVersionKind().GroupKind().String()
+		findFormerNames(in, of, kind, nil, &paths)
 	}
 	return paths
 }
 
+// findFormerNames does the same for the fields at a path of an object of a kind.
 func findFormerNames(
-	in sides, meta strategicpatch.LookupPatchMeta, path fieldpath.Path, paths *[]fieldpath.Path,
+	in sides, meta strategicpatch.LookupPatchMeta, kind string, path fieldpath.Path,
+	paths *[]fieldpath.Path,
 ) {
 	for _, alias := range builtin.AliasesOf(meta) {
 		_, recorded := in.recorded[alias.Field]
 		if recorded && in.want[alias.Field] == nil && in.want[alias.Former] == nil &&
-			in.live[alias.Former] != nil &&
+			in.live[alias.Former] != nil && in.live[alias.Former] != alias.Admitted[kind] &&
 			jsonvalue.Equal(in.live[alias.Former], in.live[alias.Field]) {
 			*paths = append(*paths, below(path, fieldpath.PathElement{FieldName: &alias.Former}))
 		}
@@ -44,7 +61,7 @@ func findFormerNames(
 			continue
 		}
 		if inner, _, err := meta.LookupPatchMetadataForStruct(key); err == nil {
-			findFormerNames(inside, inner,
+			findFormerNames(inside, inner, kind,
 				below(path, fieldpath.PathElement{FieldName: &key}), paths)
 		}
 	}

@@ -47,6 +47,8 @@ type Comparison struct {
 	Operation metav1.ManagedFieldsOperationType
 	// TooMany are maps that would have too many fields with those of both objects, as in spec.source.
 	TooMany []string
+	// KeepFormerNames leaves the former names of fields that are removed.
+	KeepFormerNames bool
 	// IgnoreAnnotations are keys of annotations that are not compared.
 	IgnoreAnnotations []string
 }

@@ -46,7 +46,9 @@ func Obstacles(c Comparison) (found []ContestedField, err error) {
 		return nil, err
 	}
 	alone := in.surplus(c.TooMany)
-	alone = append(alone, mergeFor(c.Want).formerNames(sidesOf(owned, c.Want, c.Live))...)
+	if !c.KeepFormerNames {
+		alone = append(alone, formerNames(sidesOf(owned, c.Want, c.Live), c.Want)...)
+	}
 	for _, path := range alone {
 		all = append(all, obstacle{path: path})
 	}

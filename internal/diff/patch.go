@@ -40,7 +40,7 @@ func (m merge) between(
 	live *unstructured.Unstructured, in sides,
 ) (patch map[string]any, how types.PatchType, result *unstructured.Unstructured, err error) {
 	defer recoverError(&err)
-	in = in.recording(append(m.formerNames(in), pathsOf(m.obstacles(in))...))
+	in = in.recording(pathsOf(m.obstacles(in)))
 	if m.meta == nil {
 		patch = mergePatch(in.recorded, in.want, in.live)
 		result = &unstructured.Unstructured{Object: applyMergePatch(live.Object, patch)}

@@ -28,8 +28,9 @@ func (m mergedSpec) object(t *testing.T, spec string) *unstructured.Unstructured
 
 func (m mergedSpec) check(t *testing.T) {
 	t.Helper()
+	want, live := m.object(t, m.want), m.object(t, m.live)
 	patch, result, err := ThreeWay(
-		m.object(t, m.recorded), m.object(t, m.want), m.object(t, m.live),
+		WithFormerNames(m.object(t, m.recorded), want, live), want, live,
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -37,8 +38,8 @@ func (m mergedSpec) check(t *testing.T) {
 	if (len(patch.Data) == 0) != m.unchanged {
 		t.Errorf("patch %s", patch.Data)
 	}
-	want := m.object(t, m.result).Object["spec"]
-	if diff := cmp.Diff(want, result.Object["spec"]); diff != "" {
+	spec := m.object(t, m.result).Object["spec"]
+	if diff := cmp.Diff(spec, result.Object["spec"]); diff != "" {
 		t.Errorf("spec (-want +got):\n%s\npatch %s", diff, patch.Data)
 	}
 }

@@ -297,6 +297,7 @@ func (w writeMode) obstacles(
 	return Obstacles(diff.Comparison{
 		Want: want, Live: live, Base: w.ownApplied(live), Manager: w.manager,
 		Operation: metav1.ManagedFieldsOperationApply, TooMany: step.TooMany,
+		KeepFormerNames: w.strict,
 	}, w.replaced(live))
 }
 

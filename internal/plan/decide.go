@@ -107,6 +107,9 @@ func (w writeMode) decideClientSide(
 		return fmt.Errorf("keep ignored fields: %w", err)
 	}
 	applied = diff.WithSurplus(former.withMarks(applied, step.Have), want, step.Have, step.TooMany)
+	if !w.strict {
+		applied = diff.WithFormerNames(applied, want, step.Have)
+	}
 	left, want, err := w.yieldObstacles(step.Have, want, applied)
 	if err != nil {
 		return err

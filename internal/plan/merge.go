@@ -19,6 +19,7 @@ func (p *Plan) MigrationResult(
 	if p.EncodeStringData {
 		applied = diff.WithEncodedData(applied)
 	}
+	applied = diff.WithFormerNames(applied, step.Want, live)
 	_, result, err := diff.ThreeWay(applied, step.Want, live)
 	if err != nil {
 		return nil, fmt.Errorf("compute the change: %w", err)
