@@ -34,6 +34,7 @@ func TestEncodeStringData(t *testing.T) {
 		{true, map[string]any{"word": "a"}, "map[other:eA== word:YQ==]"},
 		{true, map[string]any{"word": "b"}, "map[other:eA== word:Yg==]"},
 		{true, map[string]any{"word": "a", "pin": "1"}, "unchanged"},
+		{true, map[string]any{"word": "a", "gone": nil}, "map[other:eA== word:YQ==]"},
 		{false, map[string]any{"word": "a"}, "map[other:eA== pin:MQ== word:YQ==]"},
 	} {
 		p, err := plan.Build(plan.Input{

@@ -39,3 +39,38 @@ func TestNullsOfItems(t *testing.T) {
 		})
 	}
 }
+
+// TestNullsServerSide applies built-in kinds with nulls, and a manifest that was read from a server:
+// neither nulls nor the configuration that was applied last are sent.
+func TestNullsServerSide(t *testing.T) {
+	policy := largePolicy()
+	policy.ServerSide = true
+	for manifest, without := range map[string]string{
+		`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "demo"},
+			"data": {"a": "x", "gone": null}}`: "gone",
+		`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "demo"},
+			"spec": {"selector": {"app": "web", "gone": null}}}`: "gone",
+		`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "demo",
+			"annotations": {"` + policy.LastApplied + `": "{}"}}}`: policy.LastApplied,
+	} {
+		_, step := buildOne(t, policy, documents(t, manifest)[0], nil)
+		text, err := step.Want.MarshalJSON()
+		if err != nil || strings.Contains(string(text), without) {
+			t.Errorf("%s is sent (%v)", text, err)
+		}
+	}
+}
+
+// TestNullsOfAtomicLists applies a built-in kind again that has nulls in a list which is replaced as
+// a whole.
+func TestNullsOfAtomicLists(t *testing.T) {
+	const manifest = `{"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+		"metadata": {"name": "a", "namespace": "demo"}, "spec": {"podSelector": {}, "ingress": [
+		{"from": [{"podSelector": {"matchLabels": {"app": "web", "gone": null}}}]}]}}`
+	policy := largePolicy()
+	_, created := buildOne(t, policy, documents(t, manifest)[0], nil)
+	_, step := buildOne(t, policy, documents(t, manifest)[0], liveOf(created, "Update", ""))
+	if step.Op != plan.Unchanged {
+		t.Errorf("%s, %s", step.Op, step.Patch.Data)
+	}
+}
