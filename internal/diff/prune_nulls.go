@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/object"
@@ -34,25 +35,65 @@ func WithoutNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
 
 // WithoutItemNulls returns an object without the map values that are null in its lists, if they are
 // replaced as a whole: a null in one deletes nothing, and the server may store it. Nulls of other
-// maps delete fields, and so do those in lists of built-in kinds, whose items are merged.
+// maps delete fields, and so do those in lists whose items are merged.
 func WithoutItemNulls(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	if _, merged := builtin.PatchMeta(obj.GroupVersionKind()); merged || !hasNulls(obj.Object) {
+	if !hasNulls(obj.Object) {
 		return obj
 	}
+	var meta strategicpatch.LookupPatchMeta
+	if known, ok := builtin.PatchMeta(obj.GroupVersionKind()); ok {
+		meta = known
+	}
 	out := obj.DeepCopy()
-	pruneItemNulls(out.Object)
+	pruneItemNulls(out.Object, meta)
 	return out
 }
 
-func pruneItemNulls(fields map[string]any) {
-	for _, value := range fields {
+// pruneItemNulls does so in a map. Meta is nil for one without merged lists.
+func pruneItemNulls(fields map[string]any, meta strategicpatch.LookupPatchMeta) {
+	for key, value := range fields {
 		switch v := value.(type) {
 		case map[string]any:
-			pruneItemNulls(v)
+			pruneItemNulls(v, structMeta(meta, key))
 		case []any:
-			pruneNulls(v)
+			inner, merged := mergedList(meta, key)
+			if !merged {
+				pruneNulls(v)
+				continue
+			}
+			for _, item := range v {
+				if item, isMap := item.(map[string]any); isMap {
+					pruneItemNulls(item, inner)
+				}
+			}
 		}
 	}
+}
+
+// structMeta returns the metadata of a field that is a map, nil if there are none.
+func structMeta(meta strategicpatch.LookupPatchMeta, key string) strategicpatch.LookupPatchMeta {
+	if meta == nil {
+		return nil
+	}
+	inner, _, err := meta.LookupPatchMetadataForStruct(key)
+	if err != nil {
+		return nil
+	}
+	return inner
+}
+
+// mergedList returns the metadata of the items of a list that merges by key.
+func mergedList(
+	meta strategicpatch.LookupPatchMeta, key string,
+) (_ strategicpatch.LookupPatchMeta, ok bool) {
+	if meta == nil {
+		return nil, false
+	}
+	inner, how, err := meta.LookupPatchMetadataForSlice(key)
+	if err != nil || how.GetPatchMergeKey() == "" {
+		return nil, false
+	}
+	return inner, slices.Contains(how.GetPatchStrategies(), "merge")
 }
 
 // HasStoredNulls reports whether an object has map values that are null and that the server may
@@ -116,6 +157,9 @@ func foldStringData(obj *unstructured.Unstructured) {
 	encoded := make(map[string]any, len(data)+len(plain))
 	maps.Copy(encoded, data)
 	for key, value := range plain {
+		if value == nil {
+			continue
+		}
 		s, ok := value.(string)
 		if !ok {
 			return

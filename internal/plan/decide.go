@@ -217,8 +217,8 @@ func (w writeMode) decideServerSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
 	want = diff.WithoutIgnored(want)
-	if !w.strict && diff.HasStoredNulls(want) {
-		want = diff.PruneNulls(want)
+	if !w.strict {
+		want = w.withoutLastApplied(diff.WithoutNulls(want))
 	}
 	if w.encodes {
 		want, former.StaleData = diff.WithEncodedData(want),
@@ -307,6 +307,19 @@ func setLastApplied(obj *unstructured.Unstructured, key string) error {
 	}
 	annotate(obj, key, string(data))
 	return nil
+}
+
+// withoutLastApplied returns a desired object without the configuration that was applied last, which
+// a manifest may have from a live object.
+func (w writeMode) withoutLastApplied(want *unstructured.Unstructured) *unstructured.Unstructured {
+	if _, has := object.AnnotationsOf(want).Lookup(w.lastApplied); !has || w.lastApplied == "" {
+		return want
+	}
+	want = want.DeepCopy()
+	annotations := want.GetAnnotations()
+	delete(annotations, w.lastApplied)
+	want.SetAnnotations(annotations)
+	return want
 }
 
 // keepLastApplied lets a desired object have the annotation of the live one with the configuration

@@ -61,8 +61,8 @@ func TestNullsServerSide(t *testing.T) {
 	}
 }
 
-// TestNullsOfAtomicLists applies a built-in kind again that has nulls in a list which is replaced as
-// a whole.
+// TestNullsOfAtomicLists applies a built-in kind again that has nulls in a list which is replaced
+// as a whole.
 func TestNullsOfAtomicLists(t *testing.T) {
 	const manifest = `{"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
 		"metadata": {"name": "a", "namespace": "demo"}, "spec": {"podSelector": {}, "ingress": [
