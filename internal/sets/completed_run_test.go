@@ -60,10 +60,10 @@ func completedJobs(t *testing.T, server *enginetest.Cluster) (names []string) {
 	return names
 }
 
-// runJobs lets a run with some operations on Jobs end with events, after one that has seen all
+// runJobs lets a run with some steps for Jobs end with events, after one that has seen all
 // succeed. It returns the recorder of the run, which has written no revision yet.
 func runJobs(
-	t *testing.T, server *enginetest.Cluster, ops map[string]plan.Op, events []event.Event,
+	t *testing.T, server *enginetest.Cluster, steps map[string]plan.Step, events []event.Event,
 	mode engine.DryRun,
 ) *Recorder {
 	t.Helper()
@@ -73,10 +73,9 @@ func runJobs(
 	for _, name := range []string{"a", "b", "c", "d"} {
 		job := jobOf(name, completed)
 		jobs = append(jobs, job)
-		if op, ok := ops[name]; ok {
-			p.Steps = append(p.Steps, plan.Step{
-				Op: op, Ref: object.RefOf(job.Unstructured), Want: job.Unstructured,
-			})
+		if step, ok := steps[name]; ok {
+			step.Ref, step.Want = object.RefOf(job.Unstructured), job.Unstructured
+			p.Steps = append(p.Steps, step)
 		}
 	}
 	store := &history.Store{Cluster: server, Set: historySet, Limit: 9}
@@ -95,16 +94,17 @@ func runJobs(
 }
 
 // TestKilledRunForgetsCompletion: a run that is killed writes no revision. The one before it no
-// longer calls the Jobs completed that the run was to start.
+// longer calls the Jobs completed that the run was to start. An update in place starts none.
 func TestKilledRunForgetsCompletion(t *testing.T) {
-	ops := map[string]plan.Op{
-		"a": plan.Create, "b": plan.Update, "c": plan.Unchanged, "d": plan.Skip,
+	steps := map[string]plan.Step{
+		"a": {Op: plan.Create}, "b": {Op: plan.Update},
+		"c": {Op: plan.Update, Replace: plan.ReplaceImmutable}, "d": {Op: plan.Skip},
 	}
 	for mode, want := range map[engine.DryRun][]string{
-		engine.DryRunNone: {"c", "d"}, engine.DryRunServer: {"a", "b", "c", "d"},
+		engine.DryRunNone: {"b", "d"}, engine.DryRunServer: {"a", "b", "c", "d"},
 	} {
 		server := &enginetest.Cluster{}
-		runJobs(t, server, ops, nil, mode)
+		runJobs(t, server, steps, nil, mode)
 		if got := completedJobs(t, server); !slices.Equal(got, want) {
 			t.Errorf("mode %q: Jobs %q are completed, want %q", mode, got, want)
 		}
@@ -114,10 +114,12 @@ func TestKilledRunForgetsCompletion(t *testing.T) {
 // TestFailedRunForgetsCompletion: the revision of a run that failed calls Jobs completed that the
 // run has not written: whether they were unchanged, left out of the run, or not in the plan.
 func TestFailedRunForgetsCompletion(t *testing.T) {
-	ops := map[string]plan.Op{"a": plan.Create, "b": plan.Unchanged, "c": plan.Skip}
+	steps := map[string]plan.Step{
+		"a": {Op: plan.Create}, "b": {Op: plan.Unchanged}, "c": {Op: plan.Skip},
+	}
 	failed := object.RefOf(jobOf("a", time.Time{}).Unstructured)
 	server := &enginetest.Cluster{}
-	r := runJobs(t, server, ops, []event.Event{
+	r := runJobs(t, server, steps, []event.Event{
 		{Kind: event.Acted, Op: plan.Create, Ref: failed, Outcome: event.Succeeded},
 		{Kind: event.Settled, Op: plan.Create, Ref: failed, Outcome: event.Failed,
 			Err: errors.New("BackoffLimitExceeded")},
@@ -134,12 +136,62 @@ func TestFailedRunForgetsCompletion(t *testing.T) {
 	}
 }
 
+// TestFailedRunKeepsCompletionOfUpdated: an update in place, done or left out, starts no Job.
+func TestFailedRunKeepsCompletionOfUpdated(t *testing.T) {
+	update := plan.Step{Op: plan.Update}
+	refs := map[string]object.Ref{}
+	for _, name := range []string{"a", "b", "c"} {
+		refs[name] = object.RefOf(jobOf(name, time.Time{}).Unstructured)
+	}
+	server := &enginetest.Cluster{}
+	r := runJobs(t, server, map[string]plan.Step{"a": update, "b": update, "c": update},
+		[]event.Event{
+			{Kind: event.Acted, Op: plan.Update, Ref: refs["a"], Outcome: event.Succeeded},
+			{Kind: event.Acted, Op: plan.Update, Ref: refs["b"], Outcome: event.Failed,
+				NotRecreated: true},
+			{Kind: event.Acted, Op: plan.Update, Ref: refs["c"], Outcome: event.Skipped},
+		}, engine.DryRunNone)
+	if err := r.Record(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"a", "c", "d"}
+	if got := completedJobs(t, server); r.Revision().Number != 2 || !slices.Equal(got, want) {
+		t.Errorf("revision %d calls Jobs %q completed, want %q", r.Revision().Number, got, want)
+	}
+}
+
+// TestUntriedRunKeepsCompletion: a run that ends before its first write writes no revision and has
+// started no Job. What others have started meanwhile stays started.
+func TestUntriedRunKeepsCompletion(t *testing.T) {
+	server := &enginetest.Cluster{}
+	create := plan.Step{Op: plan.Create}
+	r := runJobs(t, server, map[string]plan.Step{"a": create, "b": create}, []event.Event{{
+		Kind: event.Acted, Op: plan.Create, Outcome: event.Skipped,
+		Ref: object.RefOf(jobOf("a", time.Time{}).Unstructured),
+	}}, engine.DryRunNone)
+	store := &history.Store{Cluster: server, Set: historySet}
+	others := []object.Ref{object.RefOf(jobOf("d", time.Time{}).Unstructured)}
+	if err := store.ForgetCompleted(t.Context(), 1, others); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := completedJobs(t, server), []string{"c"}; !slices.Equal(got, want) {
+		t.Errorf("during the run Jobs %q are completed, want %q", got, want)
+	}
+	if err := r.Record(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"a", "b", "c"}
+	if got := completedJobs(t, server); r.Revision().Number != 0 || !slices.Equal(got, want) {
+		t.Errorf("revision %d: Jobs %q are completed, want %q", r.Revision().Number, got, want)
+	}
+}
+
 // TestRunForgetsCompletionOfReplaced: a Job was unchanged when the plan was made, and the run has
 // created it, since others had deleted it meanwhile.
 func TestRunForgetsCompletionOfReplaced(t *testing.T) {
 	created := object.RefOf(jobOf("a", time.Time{}).Unstructured)
 	server := &enginetest.Cluster{}
-	r := runJobs(t, server, map[string]plan.Op{"a": plan.Unchanged}, []event.Event{
+	r := runJobs(t, server, map[string]plan.Step{"a": {Op: plan.Unchanged}}, []event.Event{
 		{Kind: event.Acted, Op: plan.Create, Ref: created, Outcome: event.Succeeded},
 		{Kind: event.Settled, Op: plan.Create, Ref: created, Outcome: event.TimedOut},
 	}, engine.DryRunNone)
@@ -173,7 +225,7 @@ func damage(t *testing.T, server *enginetest.Cluster) {
 // so, and the run says that the history lacks it.
 func TestDamagedHistory(t *testing.T) {
 	server := &enginetest.Cluster{}
-	r := runJobs(t, server, map[string]plan.Op{"a": plan.Create}, nil, engine.DryRunServer)
+	r := runJobs(t, server, map[string]plan.Step{"a": {Op: plan.Create}}, nil, engine.DryRunServer)
 	damage(t, server)
 	leaveCompleted(t.Context(), fullCluster{server}, r.Operation, packages.PlanOptions{}, nil,
 		time.Now())
@@ -183,7 +235,7 @@ func TestDamagedHistory(t *testing.T) {
 	}
 	server = &enginetest.Cluster{}
 	created := object.RefOf(jobOf("a", time.Time{}).Unstructured)
-	r = runJobs(t, server, map[string]plan.Op{"a": plan.Create}, []event.Event{
+	r = runJobs(t, server, map[string]plan.Step{"a": {Op: plan.Create}}, []event.Event{
 		{Kind: event.Acted, Op: plan.Create, Ref: created, Outcome: event.Succeeded},
 		{Kind: event.Settled, Op: plan.Create, Ref: created, Outcome: event.TimedOut},
 	}, engine.DryRunNone)
