@@ -13,6 +13,24 @@ import (
 // ForgetCompleted lets a revision no longer say that some Jobs have succeeded, which it does:
 // somebody starts them again. It sends an update, after a list unless ListToWrite has sent one.
 func (s *Store) ForgetCompleted(ctx context.Context, number int, jobs []object.Ref) error {
+	return s.changeStarted(ctx, number, func(started []object.Ref) []object.Ref {
+		return append(started, jobs...)
+	})
+}
+
+// RememberCompleted takes ForgetCompleted back: nobody has started the Jobs.
+func (s *Store) RememberCompleted(ctx context.Context, number int, jobs []object.Ref) error {
+	return s.changeStarted(ctx, number, func(started []object.Ref) []object.Ref {
+		return slices.DeleteFunc(started, func(ref object.Ref) bool {
+			return slices.Contains(jobs, ref)
+		})
+	})
+}
+
+// changeStarted changes the Jobs of a revision that were started since.
+func (s *Store) changeStarted(
+	ctx context.Context, number int, change func([]object.Ref) []object.Ref,
+) error {
 	heads, err := s.ListToWrite(ctx)
 	if err != nil {
 		return err
@@ -22,7 +40,10 @@ func (s *Store) ForgetCompleted(ctx context.Context, number int, jobs []object.R
 	if i < 0 {
 		return &NotFoundError{s.Set, number}
 	}
-	started := append(slices.Clone(heads[i].started), jobs...)
+	started := change(slices.Clone(heads[i].started))
+	if len(started) == 0 {
+		return s.annotate(ctx, heads[i], annotationStarted, nil)
+	}
 	slices.SortFunc(started, object.Compare)
 	text, err := json.Marshal(slices.Compact(started))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/drift"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
@@ -162,44 +163,67 @@ func (c completions) set(objects []history.Object) (n int) {
 	return n
 }
 
-// startedJobs returns the Jobs that remove themselves and that a plan creates or changes, in which
-// case they may be created again.
+// startedJobs returns the Jobs that remove themselves and that a plan creates, also in place of
+// live ones. An update in place starts none.
 func startedJobs(p *plan.Plan) *object.Set {
 	started := object.NewSet()
 	for i := range p.Steps {
 		step := &p.Steps[i]
-		if _, ok := ttlOf(step.Want); ok && (step.Op == plan.Create || step.Op == plan.Update) {
+		starts := step.Op == plan.Create || step.Op == plan.Update && step.Replace != ""
+		if _, ok := ttlOf(step.Want); ok && starts {
 			started.Insert(step.Ref)
 		}
 	}
 	return started
 }
 
+// forgotten are Jobs of which a revision no longer says that they have succeeded.
+type forgotten struct {
+	revision int
+	jobs     []object.Ref
+}
+
 // forgetStarted lets the newest revision no longer say that the Jobs have succeeded which a run is
 // about to start: if the run is killed, it writes no revision that says what became of them. It
 // asks for revisions only if there are such Jobs. A failure counts for nothing: a run that is not
-// killed writes a revision.
-func forgetStarted(ctx context.Context, s history.Store, op Operation) {
+// killed writes a revision, or takes back what was forgotten.
+func forgetStarted(ctx context.Context, s history.Store, op Operation) (f forgotten) {
 	started := startedJobs(op.Plan())
 	if started.Len() == 0 || !op.Recorded() {
-		return
+		return f
 	}
 	if s.Set = op.History(); s.Set.ID == "" {
-		return
+		return f
 	}
 	revision, err := newestCompleted(ctx, &s)
 	if err != nil || revision == nil {
-		return
+		return f
 	}
-	var forgotten []object.Ref
+	f.revision = revision.Number
 	for ref := range completionsOf(revision) {
 		if started.Has(ref) {
-			forgotten = append(forgotten, ref)
+			f.jobs = append(f.jobs, ref)
 		}
 	}
-	if len(forgotten) > 0 {
-		_ = s.ForgetCompleted(ctx, revision.Number, forgotten)
+	if len(f.jobs) > 0 {
+		_ = s.ForgetCompleted(ctx, f.revision, f.jobs)
 	}
+	return f
+}
+
+// takeBack lets the revision say again that the Jobs have succeeded, after a run that has written
+// nothing, unless the guard of the run has ended: another run may start them. A failure counts for
+// nothing: the Jobs are started once more.
+func (f forgotten) takeBack(ctx context.Context, s history.Store, op Operation) {
+	if len(f.jobs) == 0 {
+		return
+	}
+	closing, cancel := context.WithTimeout(cluster.Finish(ctx, recordGrace), recordTime)
+	defer cancel()
+	if s.Set = op.History(); s.Set.ID == "" || cluster.PermitAtEnd(ctx, closing) != nil {
+		return
+	}
+	_ = s.RememberCompleted(cluster.Unguarded(closing), f.revision, f.jobs)
 }
 
 // keepCompleted sets, of the Jobs that a run was not to start and has not started, what the newest

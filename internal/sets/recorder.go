@@ -72,8 +72,10 @@ type Recorder struct {
 	adopted  []object.Ref
 	created  *object.Set
 	wrote    *object.Set // also objects whose writes failed
+	renewed  *object.Set // of these, those that were not updated in place
 	unstored unstored
 	complete completions // Jobs that the run has seen succeed
+	jobs     forgotten   // before the run
 	deleted  bool        // an object was deleted to be created again, and was not
 	unseen   bool        // the run does not wait until objects are ready
 	forgot   error       // why the history of a destroyed set is not deleted
@@ -84,6 +86,7 @@ func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 	return &Recorder{
 		Operation: op, options: o, changes: map[history.Change]int{}, causes: map[int]ready.Cause{},
 		evidence: newEvidence(), created: object.NewSet(), wrote: object.NewSet(),
+		renewed:  object.NewSet(),
 		unstored: newUnstored(), complete: completions{},
 		store: history.Store{
 			Cluster: c, Manager: HistoryManager, Limit: o.Limit, Secrets: o.Secrets,
@@ -142,7 +145,7 @@ func (r *Recorder) Run(
 		}
 	}
 	if !r.dryRun {
-		forgetStarted(ctx, r.store, r.Operation)
+		r.jobs = forgetStarted(ctx, r.store, r.Operation)
 	}
 	r.summary, r.err = r.Operation.Run(ctx, options, func(e event.Event) {
 		r.add(e)
@@ -199,6 +202,9 @@ func (r *Recorder) add(e event.Event) {
 		if e.Op.Writes() && e.Outcome != event.Skipped {
 			r.tried = true
 			r.wrote.Insert(e.Ref)
+			if e.Op != plan.Update || e.NotRecreated {
+				r.renewed.Insert(e.Ref)
+			}
 		}
 		if e.Op.Writes() && e.Outcome == event.Succeeded {
 			r.changes[history.Change{Op: verbs[e.Op], Kind: e.Ref.Kind}]++
@@ -264,6 +270,9 @@ func (r *Recorder) fail(e event.Event) {
 // after a dry run. The end of the context does not break it off at once. The error is for the user:
 // the history is not that important to the run.
 func (r *Recorder) Record(ctx context.Context, done bool) error {
+	if r.ran && !r.dryRun && !r.tried {
+		r.jobs.takeBack(ctx, r.store, r.Operation)
+	}
 	if r.ran && done && r.Plan().Destroys && !r.options.Keep {
 		return r.forgot
 	}
@@ -377,7 +386,7 @@ func (r *Recorder) failed() bool {
 // started returns the Jobs that the run has started, or was to start.
 func (r *Recorder) started() *object.Set {
 	started := startedJobs(r.Plan())
-	for _, ref := range r.wrote.Refs() {
+	for _, ref := range r.renewed.Refs() {
 		started.Insert(ref)
 	}
 	return started
