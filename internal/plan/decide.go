@@ -309,8 +309,8 @@ func setLastApplied(obj *unstructured.Unstructured, key string) error {
 	return nil
 }
 
-// withoutLastApplied returns a desired object without the configuration that was applied last, which
-// a manifest may have from a live object.
+// withoutLastApplied returns a desired object without the configuration that was applied last,
+// which a manifest may have from a live object.
 func (w writeMode) withoutLastApplied(want *unstructured.Unstructured) *unstructured.Unstructured {
 	if _, has := object.AnnotationsOf(want).Lookup(w.lastApplied); !has || w.lastApplied == "" {
 		return want

@@ -40,8 +40,8 @@ func TestNullsOfItems(t *testing.T) {
 	}
 }
 
-// TestNullsServerSide applies built-in kinds with nulls, and a manifest that was read from a server:
-// neither nulls nor the configuration that was applied last are sent.
+// TestNullsServerSide applies built-in kinds with nulls, and a manifest that was read from a
+// server: neither nulls nor the configuration that was applied last are sent.
 func TestNullsServerSide(t *testing.T) {
 	policy := largePolicy()
 	policy.ServerSide = true
