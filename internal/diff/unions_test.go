@@ -241,6 +241,21 @@ func TestFormerNames(t *testing.T) {
 		{name: "changed under the former name", kind: "v1 Pod", recorded: "{serviceAccount: s}",
 			want: "{serviceAccount: t}", live: "{serviceAccountName: s, serviceAccount: s}",
 			result: "{serviceAccount: t}"},
+		{name: "removed under the former name", kind: "v1 Pod", recorded: "{serviceAccount: s}",
+			want: "{}", live: "{serviceAccountName: s, serviceAccount: s}", result: "{}"},
+		{name: "set to nothing", kind: "apps/v1 Deployment",
+			recorded: "{template: {spec: {serviceAccountName: s}}}",
+			want:     `{template: {spec: {serviceAccountName: ""}}}`,
+			live:     "{template: {spec: {serviceAccountName: s, serviceAccount: s}}}",
+			result:   `{template: {spec: {serviceAccountName: ""}}}`},
+		{name: "set to nothing, not recorded", kind: "v1 Pod", recorded: "{}",
+			want: `{serviceAccountName: ""}`, live: "{serviceAccountName: s, serviceAccount: s}",
+			result: `{serviceAccountName: ""}`},
+		{name: "set to nothing under the former name", kind: "v1 Pod", recorded: "{}",
+			want: `{serviceAccount: ""}`, live: "{serviceAccountName: s, serviceAccount: s}",
+			result: `{serviceAccount: ""}`},
+		{name: "nothing, in both", kind: "v1 Pod", recorded: "{serviceAccountName: s}",
+			want: `{serviceAccountName: ""}`, live: "{}", result: "{}", unchanged: true},
 		{name: "not recorded", kind: "v1 Pod", recorded: "{}", want: "{}", unchanged: true,
 			live:   "{serviceAccountName: s, serviceAccount: s}",
 			result: "{serviceAccountName: s, serviceAccount: s}"},
@@ -265,6 +280,14 @@ spec: {serviceAccountName: s, serviceAccount: s}`)
 	found, err = Obstacles(Comparison{Want: want, Live: live, Manager: "me", Operation: "Apply"})
 	if err != nil || len(found) != 0 {
 		t.Errorf("%+v, %v: the apply removes what it has applied", found, err)
+	}
+	unstructured.RemoveNestedField(want.Object, "spec", "serviceAccount")
+	entries := live.GetManagedFields()
+	entries[0].FieldsV1.SetRawBytes([]byte(`{"f:spec":{"f:serviceAccount":{}}}`))
+	live.SetManagedFields(entries)
+	found, err = Obstacles(Comparison{Want: want, Live: live, Manager: "me", Operation: "Apply"})
+	if err != nil || len(found) != 1 || found[0].Field != ".spec.serviceAccountName" {
+		t.Errorf("applied under the former name: %+v, %v", found, err)
 	}
 }
 
