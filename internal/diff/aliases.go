@@ -12,8 +12,9 @@ import (
 	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
-// WithFormerNames returns what was applied last, which may be nil, with the former names of fields
-// of a live object, so that a merge that removes the fields removes these as well.
+// WithFormerNames returns what was applied last, which may be nil, with the other names of fields
+// of a live object, so that a merge that removes the fields under one name, or sets them to
+// nothing, removes them under both.
 func WithFormerNames(applied, want, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live.GetAPIVersion() != want.GetAPIVersion() {
 		return applied // their fields cannot be compared
@@ -26,7 +27,7 @@ func WithFormerNames(applied, want, live *unstructured.Unstructured) *unstructur
 	return &unstructured.Unstructured{Object: in.recording(paths).recorded}
 }
 
-// formerNames returns the former names of fields of a live object that a merge removes: the server
+// formerNames returns the other names of fields of a live object that a merge removes: the server
 // has set them as well, and would set the fields by them again. It returns the fields themselves
 // where the desired object has another value under the former name, which the server would ignore.
 func formerNames(in sides, want *unstructured.Unstructured) (paths []fieldpath.Path) {
@@ -43,13 +44,12 @@ func findFormerNames(
 	paths *[]fieldpath.Path,
 ) {
 	for _, alias := range builtin.AliasesOf(meta) {
-		_, recorded := in.recorded[alias.Field]
-		if recorded && in.want[alias.Field] == nil && in.want[alias.Former] == nil &&
-			in.live[alias.Former] != nil && in.live[alias.Former] != alias.Admitted[kind] &&
-			jsonvalue.Equal(in.live[alias.Former], in.live[alias.Field]) {
-			*paths = append(*paths, below(path, fieldpath.PathElement{FieldName: &alias.Former}))
+		for _, name := range []string{alias.Field, alias.Former} {
+			if !in.has(name) && in.removes(alias, kind) {
+				*paths = append(*paths, below(path, fieldpath.PathElement{FieldName: &name}))
+			}
 		}
-		if in.want[alias.Former] != nil && in.want[alias.Field] == nil &&
+		if !isUnset(in.want[alias.Former]) && isUnset(in.want[alias.Field]) &&
 			in.live[alias.Field] != nil &&
 			!jsonvalue.Equal(in.live[alias.Field], in.want[alias.Former]) {
 			*paths = append(*paths, below(path, fieldpath.PathElement{FieldName: &alias.Field}))
@@ -66,6 +66,25 @@ func findFormerNames(
 		}
 	}
 }
+
+// has reports whether a field was recorded or is described, also without a value.
+func (s sides) has(name string) bool {
+	_, recorded := s.recorded[name]
+	_, wanted := s.want[name]
+	return recorded || wanted
+}
+
+// removes reports whether a merge removes a field of an object of a kind that the server has set
+// under both names, and that it would not set again if both were gone.
+func (s sides) removes(alias builtin.Alias, kind string) bool {
+	live := s.live[alias.Former]
+	return (s.has(alias.Field) || s.has(alias.Former)) &&
+		isUnset(s.want[alias.Field]) && isUnset(s.want[alias.Former]) &&
+		live != nil && live != alias.Admitted[kind] && jsonvalue.Equal(live, s.live[alias.Field])
+}
+
+// isUnset reports whether a server takes a value of a field with a former name for none.
+func isUnset(value any) bool { return value == nil || value == "" }
 
 // appliedAlone returns the fields of a live object that only a manager owns by apply.
 func appliedAlone(

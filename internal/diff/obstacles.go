@@ -47,7 +47,7 @@ func Obstacles(c Comparison) (found []ContestedField, err error) {
 	}
 	alone := in.surplus(c.TooMany)
 	if !c.KeepFormerNames {
-		alone = append(alone, formerNames(sidesOf(owned, c.Want, c.Live), c.Want)...)
+		alone = append(alone, formerNames(sidesOf(owned, WithoutNulls(c.Want), c.Live), c.Want)...)
 	}
 	for _, path := range alone {
 		all = append(all, obstacle{path: path})
