@@ -33,3 +33,42 @@ func lostMaps(applied, before, stored any) bool {
 	}
 	return false
 }
+
+// WithLostMaps returns a stored object with the maps that LostMaps finds, as the same apply would
+// set them again.
+func WithLostMaps(applied, before, stored *unstructured.Unstructured) *unstructured.Unstructured {
+	if !LostMaps(applied, before, stored) {
+		return stored
+	}
+	stored = stored.DeepCopy()
+	restoreMaps(applied.Object, before.Object, stored.Object)
+	return stored
+}
+
+// restoreMaps sets the maps that are lost, in place.
+func restoreMaps(applied, before, stored any) {
+	switch applied := applied.(type) {
+	case map[string]any:
+		was, _ := before.(map[string]any)
+		is, isMap := stored.(map[string]any)
+		for key, value := range applied {
+			if !isMap || !lostMaps(value, was[key], is[key]) {
+				continue
+			}
+			if _, exists := is[key]; !exists {
+				is[key] = map[string]any{}
+			}
+			restoreMaps(value, was[key], is[key])
+		}
+	case []any:
+		was, _ := before.([]any)
+		is, _ := stored.([]any)
+		then := matchItems(applied, was, areNamed(applied) && areNamed(was))
+		now := matchItems(applied, is, areNamed(applied) && areNamed(is))
+		for i, item := range applied {
+			if then[i] >= 0 && now[i] >= 0 {
+				restoreMaps(item, was[then[i]], is[now[i]])
+			}
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package diff
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // TestLostMaps finds maps without content that an apply has removed with their content.
 func TestLostMaps(t *testing.T) {
@@ -25,5 +29,26 @@ func TestLostMaps(t *testing.T) {
 				t.Errorf("lost: %t, want %t", got, tc.lost)
 			}
 		})
+	}
+}
+
+// TestWithLostMaps sets the maps that an apply has removed with their content.
+func TestWithLostMaps(t *testing.T) {
+	of := func(spec string) string { return "{metadata: {name: a}, spec: " + spec + "}" }
+	for _, tc := range []struct{ name, applied, before, stored, result string }{
+		{"lost", "{a: {}}", "{a: {b: 1}}", "{d: 1}", "{a: {}, d: 1}"},
+		{"lost with its parent", "{a: {c: {}}}", "{a: {c: {b: 1}}}", "{}", "{a: {c: {}}}"},
+		{"never stored", "{a: {}}", "{a: {}}", "{}", "{}"},
+		{"in a list", "{l: [{name: x, a: {}}]}", "{l: [{name: y}, {name: x, a: {b: 1}}]}",
+			"{l: [{name: y}, {name: x}]}", "{l: [{name: y}, {name: x, a: {}}]}"},
+	} {
+		stored := objectOf(t, of(tc.stored))
+		got := WithLostMaps(objectOf(t, of(tc.applied)), objectOf(t, of(tc.before)), stored)
+		if diff := cmp.Diff(objectOf(t, of(tc.result)).Object, got.Object); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+		if diff := cmp.Diff(objectOf(t, of(tc.stored)).Object, stored.Object); diff != "" {
+			t.Errorf("%s: the answer was changed:\n%s", tc.name, diff)
+		}
 	}
 }

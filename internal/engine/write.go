@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -237,6 +238,9 @@ func write(
 		w.Force = true // the run adopts its own updates before
 		live, err = c.Write(ctx, w)
 	}
+	if err == nil && w.Method == cluster.Apply && o.DryRun != DryRunNone && step.Have != nil {
+		live = diff.WithLostMaps(step.Want, step.Have, live) // as restoreMaps does
+	}
 	if clears && o.DryRun != DryRunNone && (err == nil || apierrors.IsInvalid(err)) {
 		live, err = tryCleared(ctx, c, p, step, o)
 	}
@@ -261,7 +265,8 @@ func write(
 }
 
 // restoreMaps applies an object once more if the server has removed maps that it must have, with
-// their content. It returns the object after that.
+// their content. It returns the object after that, or before that with an error after which the
+// write is not tried again.
 func restoreMaps(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
 	o *Options,
@@ -271,7 +276,11 @@ func restoreMaps(
 	}
 	again := *step
 	again.Have = live
-	return c.Write(ctx, request(p, &again, step.Want, o))
+	restored, err := c.Write(ctx, request(p, &again, step.Want, o))
+	if err != nil && !overtaken(&again, err) {
+		return live, fmt.Errorf("it was applied, but maps without content could not be set: %w", err)
+	}
+	return restored, err
 }
 
 // clientSideManagers returns the managers that a server-side apply replaces. The server removes the
