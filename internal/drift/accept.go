@@ -60,9 +60,10 @@ func Accept(
 		return nil, err
 	}
 	have, has := lookup(manifest, route)
-	isItem := route[len(route)-1].item // an item counts, even an empty one
+	_, counts := have.(map[string]any) // a map or an item counts, even an empty one
+	counts = counts || route[len(route)-1].item
 	switch {
-	case same(have, is) && (has == found || !isItem):
+	case same(have, is) && (has == found || !counts):
 		return manifest, nil
 	case !same(have, want):
 		return nil, errOtherValue

@@ -207,6 +207,10 @@ func (p place) owners() []int {
 	return p.outer
 }
 
+// isMetadata reports whether the value is a part of the metadata of the object, of which servers
+// store no map without content.
+func (p place) isMetadata() bool { return len(p.route) > 0 && p.route[0].field == "metadata" }
+
 // isEmpty reports whether a value is null, or a map or list without content.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
@@ -231,8 +235,9 @@ func (c *comparison) field(p place, want, stored, live any) {
 	if stored == nil && want != nil {
 		stored = want
 	}
+	_, isMap := want.(map[string]any)
 	switch {
-	case isEmpty(want) && isEmpty(live):
+	case isEmpty(want) && isEmpty(live) && (!isMap || p.isMetadata()):
 	case want == nil:
 		p.top = len(p.route)
 		c.addition(p, stored, live)
