@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -155,18 +156,35 @@ func command(args []string) string {
 	return flags.Arg(0)
 }
 
-// run runs a command and returns its exit code.
-func run(call protocol.Call, streams genericiooptions.IOStreams) (code int) {
+// run runs a command and returns its exit code. A "kubectl wait" fails at once if the server has
+// stored an object, such as a definition, but no conditions yet; it is repeated for half a minute,
+// as long as it waits without --timeout.
+func run(call protocol.Call, streams genericiooptions.IOStreams) int {
+	end := execute(call, streams)
+	for last := time.Now().Add(30 * time.Second); noConditions(call, end) && time.Now().Before(last); {
+		time.Sleep(50 * time.Millisecond)
+		end = execute(call, streams)
+	}
+	if end.message != "" {
+		fmt.Fprintln(streams.ErrOut, strings.TrimSuffix(end.message, "\n"))
+	}
+	return end.code
+}
+
+// noConditions reports whether a command ended since an object had no conditions yet.
+func noConditions(call protocol.Call, end ended) bool {
+	return command(call.Args) == "wait" &&
+		strings.Contains(end.message, ".status.conditions accessor error: <nil>")
+}
+
+// execute runs a command once.
+func execute(call protocol.Call, streams genericiooptions.IOStreams) (end ended) {
 	defer func() {
 		if r := recover(); r != nil {
-			end, ok := r.(ended)
-			if !ok {
+			var ok bool
+			if end, ok = r.(ended); !ok {
 				end = ended{fmt.Sprintf("kubectl: %v", r), 2}
 			}
-			if end.message != "" {
-				fmt.Fprintln(streams.ErrOut, strings.TrimSuffix(end.message, "\n"))
-			}
-			code = end.code
 		}
 	}()
 	cache := filepath.Join(call.Home, ".kube", "cache")
@@ -189,7 +207,7 @@ func run(call protocol.Call, streams genericiooptions.IOStreams) (code int) {
 	kubectl.SetErr(streams.ErrOut)
 	kubectl.SilenceErrors, kubectl.SilenceUsage = true, true
 	util.CheckErr(kubectl.Execute())
-	return 0
+	return ended{}
 }
 
 // fileFlags are the flags whose values are files. The values of those that end with "=" begin with

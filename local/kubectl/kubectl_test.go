@@ -50,3 +50,22 @@ func TestRuns(t *testing.T) {
 		}
 	}
 }
+
+func TestNoConditions(t *testing.T) {
+	nothing := "error: .status.conditions accessor error: <nil> is of the type <nil>, " +
+		"expected []interface{}"
+	for _, test := range []struct {
+		args, message string
+		want          bool
+	}{
+		{"wait --for=condition=Established crd/a", nothing, true},
+		{"wait --for=condition=Established crd/a", "error: timed out waiting for the condition", false},
+		{"wait --for=condition=Established crd/a", "", false},
+		{"get crd/a", nothing, false},
+	} {
+		call := protocol.Call{Args: strings.Fields(test.args)}
+		if got := noConditions(call, ended{message: test.message}); got != test.want {
+			t.Errorf("noConditions(%s, %s) = %t", test.args, test.message, got)
+		}
+	}
+}
