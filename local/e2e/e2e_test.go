@@ -89,12 +89,16 @@ func run(m *testing.M) (code int, err error) {
 	finished := onInterrupt(ctx, temp)
 	options.Dir, options.Bin = filepath.Join(temp, "plane"), bin
 	if err = startPlane(ctx); err == nil {
-		code = m.Run()
+		if os.Getenv(costsEnv) == "" {
+			code = m.Run()
+		} else {
+			code, err = runWithCosts(m, os.Stdout)
+		}
 		printSlowest(os.Stdout)
 	}
 	finished()
 	if err != nil {
-		return 1, fmt.Errorf("start the plane: %w", err)
+		return 1, fmt.Errorf("run the tests: %w", err)
 	}
 	return code, cluster.Down(context.Background())
 }
