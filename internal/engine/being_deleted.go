@@ -215,7 +215,7 @@ func (e *NamespaceLeavingError) Error() string {
 
 // CheckNamespaces returns a *NamespaceLeavingError if the plan creates objects in a namespace that
 // is being deleted, unless the plan creates that again. It reads the namespaces that are not in the
-// plan; one that the user may not read is not checked.
+// plan, and notes in it which exist; one that the user may not read is not checked.
 func CheckNamespaces(ctx context.Context, c Cluster, p *plan.Plan) error {
 	created, index := map[string][]object.Ref{}, p.Index()
 	for _, step := range p.Steps {
@@ -238,9 +238,11 @@ func CheckNamespaces(ctx context.Context, c Cluster, p *plan.Plan) error {
 		if err != nil && !apierrors.IsForbidden(err) {
 			return fmt.Errorf("read the namespaces: %w", err)
 		}
-		for _, target := range targets {
-			if err == nil {
-				live[target.Ref.Name] = snapshot.Objects[target.Ref]
+		if err == nil {
+			p.Namespaces = map[string]bool{}
+			for _, target := range targets {
+				obj := snapshot.Objects[target.Ref]
+				live[target.Ref.Name], p.Namespaces[target.Ref.Name] = obj, obj != nil
 			}
 		}
 	}

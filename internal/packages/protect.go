@@ -119,10 +119,10 @@ func namespaceRef(name string) object.Ref {
 }
 
 // CheckRecordNamespace returns an error unless the namespace of the record exists or is part of the
-// package. It costs no request if the record exists.
+// package. It costs no request if the record exists, or if the plan has found the namespace.
 func (o *Operation) CheckRecordNamespace(ctx context.Context) error {
 	home := o.Policy.RecordNamespace
-	if o.store.Exists() {
+	if o.store.Exists() || o.Plan().Namespaces[home.Name] {
 		return nil
 	}
 	for _, obj := range o.Desired {

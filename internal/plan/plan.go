@@ -248,6 +248,9 @@ type Plan struct {
 	// its mark. They are no members unless the run writes them.
 	Unadopted []object.Ref `json:"unadopted,omitempty"`
 
+	// Namespaces are those outside the plan that were looked for, and whether they exist.
+	Namespaces map[string]bool `json:"-"`
+
 	ServerSide  bool   `json:"serverSide,omitempty"`  // objects are written by server-side apply
 	Manager     string `json:"manager,omitempty"`     // field manager of every write
 	Force       bool   `json:"force,omitempty"`       // take over fields (server-side apply only)

@@ -19,6 +19,9 @@ func missingNamespaces(
 	ctx context.Context, c Cluster, op Operation, locked bool, kubectl func(words ...string) string,
 ) (map[string]string, error) {
 	known := map[string]bool{"": true, op.Lock().Namespace: locked || op.Recorded()}
+	for name, exists := range op.Plan().Namespaces {
+		known[name] = known[name] || exists
+	}
 	steps := op.Plan().Steps
 	for i := range steps {
 		if step := &steps[i]; step.Have != nil && step.Have.GetDeletionTimestamp() == nil {

@@ -241,11 +241,11 @@ func TestValidateTheNamespaceOfTheRecord(t *testing.T) {
 	c := &describedCluster{fullCluster: fullCluster{Cluster: &enginetest.Cluster{}}}
 	op := plannedFor(t, good)
 	for _, tc := range []struct {
-		locked, recorded bool
-		leaving          bool
-		want             string
+		locked, recorded, found bool
+		leaving                 bool
+		want                    string
 	}{
-		{locked: true}, {recorded: true},
+		{locked: true}, {recorded: true}, {found: true},
 		{want: "the namespace home does not exist; add it to the set, or run: kubectl create " +
 			"namespace home"},
 		{leaving: true, want: "the namespace home is being deleted; apply again when it is gone, with " +
@@ -259,6 +259,7 @@ func TestValidateTheNamespaceOfTheRecord(t *testing.T) {
 			}})
 		}
 		op.recorded = tc.recorded
+		op.plan.Namespaces = map[string]bool{"home": tc.found}
 		found, err := Validate(t.Context(), c, op, tc.locked, nil)
 		if err != nil {
 			t.Fatal(err)
