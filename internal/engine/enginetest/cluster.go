@@ -65,6 +65,8 @@ type Cluster struct {
 	Logs     map[object.Ref][]string      // the logs of pods
 	// Stores changes, in place, what a write stores, as a server does that drops values; may be nil
 	Stores func(*unstructured.Unstructured)
+	// Refuses returns why the server refuses a write; nil carries it out. It may be nil.
+	Refuses func(cluster.Write) error
 	// Publishes is how long the server takes to publish the schemas of a definition it has stored.
 	Publishes time.Duration
 	// Unpublished are the errors of the next requests for what is published, in order; nil is none.

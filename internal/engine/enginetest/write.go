@@ -38,6 +38,9 @@ func (c *Cluster) Write(
 	defer c.mu.Unlock()
 	c.Sent = append(c.Sent, w)
 	next, err := c.next(ref, w)
+	if err == nil && c.Refuses != nil {
+		err = c.Refuses(w)
+	}
 	if err == nil && c.Stores != nil {
 		c.Stores(next)
 	}
