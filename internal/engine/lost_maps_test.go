@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/engine"
@@ -61,5 +62,41 @@ func TestLostMapsAreNotSet(t *testing.T) {
 	}
 	if lines := strings.Join(w.lines, "\n"); !strings.Contains(lines, "failed: it was applied, but") {
 		t.Error(lines)
+	}
+}
+
+// TestMigrationKeepsMaps has a server that removes a map with its content when the fields of
+// client-side apply have moved: the map must be there after the run.
+func TestMigrationKeepsMaps(t *testing.T) {
+	w := newWorld(&enginetest.Cluster{})
+	live, wanted := boat("length"), boat("length")
+	live.SetAnnotations(map[string]string{"owner": "me", "last": "{}"})
+	live.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: "old", Operation: metav1.ManagedFieldsOperationUpdate,
+		APIVersion: live.GetAPIVersion(), FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:last":{},"f:owner":{}}},` +
+			`"f:sail":{"f:b":{}}}`),
+	}})
+	live.Object["sail"], wanted.Object["sail"] = map[string]any{"b": int64(1)}, map[string]any{}
+	w.Put(live)
+	server := policy()
+	server.ServerSide, server.Manager = true, "me"
+	applies := 0
+	w.Stores = func(obj *unstructured.Unstructured) {
+		switch applies++; applies {
+		case 1:
+			obj.Object["sail"] = map[string]any{"b": int64(1)} // of the manager of client-side apply
+			obj.SetManagedFields(live.GetManagedFields())
+			obj.SetAnnotations(live.GetAnnotations())
+		case 3: // after the patch of the managed fields
+			delete(obj.Object, "sail")
+		}
+	}
+	if _, err := w.apply(t.Context(), server, realRun, want(wanted)...); err != nil {
+		t.Fatal(err)
+	}
+	stored := w.Object(object.RefOf(live))
+	if _, has := stored.Object["sail"]; !has || applies < 3 {
+		t.Errorf("after %d writes: %v\n%v", applies, stored.Object, w.lines)
 	}
 }
