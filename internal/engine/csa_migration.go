@@ -31,7 +31,11 @@ func migrateToServerSide(
 	if err == nil {
 		again := request(p, step, step.Want, &Options{DryRun: DryRunNone})
 		again.Version = "" // of before the first apply
-		taken, err = c.Write(ctx, again)
+		if taken, err = c.Write(ctx, again); err == nil {
+			before := *step
+			before.Have = live
+			taken, err = restoreMaps(ctx, c, p, &before, taken, &Options{DryRun: DryRunNone})
+		}
 	}
 	if err != nil {
 		return live, fmt.Errorf(

@@ -12,15 +12,10 @@ import (
 
 // claimObstacles makes the manager of the plan the only applier of what is in the way of a
 // server-side apply, which removes it then, and returns the step with the object after that. It
-// changes no value of the object, and nothing if the server would refuse the result.
+// changes no value of the object.
 func claimObstacles(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step,
 ) (*plan.Step, error) {
-	trial := *o
-	trial.DryRun = DryRunServer
-	if _, err := write(ctx, c, p, step, &trial); err != nil {
-		return nil, err
-	}
 	patch, err := diff.ClaimPatch(step.Have, step.Obstacles, p.Manager)
 	if err != nil {
 		return nil, err

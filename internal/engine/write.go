@@ -207,29 +207,15 @@ func (e *vanishedError) Unwrap() error { return e.cause }
 func write(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
 ) (*unstructured.Unstructured, error) {
-	if step.ServerSide && p.Preconditions && step.Have != nil && len(step.Patch.Data) == 0 &&
-		o.DryRun == DryRunNone {
+	if o.DryRun == DryRunNone {
 		var err error
-		if step, err = adoptUpdates(ctx, c, p, step); err != nil {
-			return nil, err
-		}
-	}
-	if len(step.Disown.Data) > 0 && o.DryRun == DryRunNone {
-		var err error
-		if step, err = disown(ctx, c, p, step); err != nil {
+		if step, err = prepare(ctx, c, p, step, o); err != nil {
 			return nil, err
 		}
 	}
 	w := request(p, step, step.Want, o)
 	w.StreamOnce = step.ServerSide && step.Ref.GroupKind() == apiServiceKind
-	clears := len(step.Obstacles) > 0 && w.Method == cluster.Apply
-	if clears && o.DryRun == DryRunNone {
-		next, err := claimObstacles(ctx, c, p, step, o)
-		if err != nil {
-			return nil, err
-		}
-		step, w.Version = next, next.Have.GetResourceVersion()
-	}
+	clears := len(step.Obstacles) > 0 && w.Method == cluster.Apply // in a dry run
 	live, err := c.Write(ctx, w)
 	if err == nil && w.Method == cluster.Apply && o.DryRun == DryRunNone {
 		live, err = restoreMaps(ctx, c, p, step, live, o)
@@ -241,7 +227,7 @@ func write(
 	if err == nil && w.Method == cluster.Apply && o.DryRun != DryRunNone && step.Have != nil {
 		live = diff.WithLostMaps(step.Want, step.Have, live) // as restoreMaps does
 	}
-	if clears && o.DryRun != DryRunNone && (err == nil || apierrors.IsInvalid(err)) {
+	if clears && (err == nil || apierrors.IsInvalid(err)) {
 		live, err = tryCleared(ctx, c, p, step, o)
 	}
 	if err == nil && o.DryRun != DryRunNone && len(step.Disown.Data) > 0 {
@@ -297,22 +283,6 @@ func clientSideManagers(
 		managers = diff.ClientSideManagers(step.Have, p.LastApplied)
 	}
 	return managers
-}
-
-// disown removes what no apply removes, as the marks of former owners, and returns the step with
-// the object after that.
-func disown(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) (*plan.Step, error) {
-	unmarked, err := c.Write(ctx, cluster.Write{
-		Object: step.Have, Method: cluster.Patch, PatchType: step.Disown.Type,
-		Patch: step.Disown.Data, Manager: p.Manager, UID: step.Have.GetUID(),
-		Version: step.Have.GetResourceVersion(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	next := *step
-	next.Have, next.Disown = unmarked, diff.Patch{}
-	return &next, nil
 }
 
 // writeInstead applies an object on the client's side that the server could not merge.
