@@ -16,11 +16,12 @@ import (
 )
 
 // TestCompare compares the section want with the section live. It reverts what counts, and accepts
-// it into the section file, or want without one: then nothing differs but what is left.
+// it into the section file, or want without one: then nothing differs but what is left. An apply
+// changes nothing in an object that has not drifted.
 func TestCompare(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) map[string]string {
 		want, live := parse(t, files["want"]), parse(t, files["live"])
-		o := Options{Mark: "example.com/set"}
+		o, planned := Options{Mark: "example.com/set"}, true
 		for line := range strings.Lines(files["options"]) {
 			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 			switch key {
@@ -42,6 +43,8 @@ func TestCompare(t *testing.T) {
 					Managers: strings.Fields(manager)})
 			case "unstored":
 				o.Unstored = append(o.Unstored, value)
+			case "unplanned": // a plan differs until the server has been asked
+				planned = false
 			case "ignore":
 				o.IgnoreAnnotations = append(o.IgnoreAnnotations, value)
 			default:
@@ -53,6 +56,9 @@ func TestCompare(t *testing.T) {
 			return map[string]string{"drift": "error: " + err.Error()}
 		}
 		if found == nil {
+			if planned && live != nil && wouldChange(t, want, live) {
+				t.Error("a plan changes the object, which has not drifted")
+			}
 			return map[string]string{"drift": "none"}
 		}
 		out := map[string]string{"drift": text(found)}
@@ -69,6 +75,9 @@ func TestCompare(t *testing.T) {
 			if again != nil && again.Counts() {
 				t.Errorf("after the fix it differs:\n%s", text(again))
 			}
+			if planned && again == nil && wouldChange(t, want, fixed) {
+				t.Error("a plan changes the object after the fix")
+			}
 			delete(fixed.Object["metadata"].(map[string]any), "managedFields")
 			data, err := yaml.Marshal(fixed.Object)
 			if err != nil {
@@ -83,6 +92,16 @@ func TestCompare(t *testing.T) {
 		}
 		return out
 	})
+}
+
+// wouldChange reports whether an apply of what was applied last changes a live object.
+func wouldChange(t *testing.T, want, live *unstructured.Unstructured) bool {
+	t.Helper()
+	patch, _, err := diff.ThreeWay(want, want, live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(patch.Data) > 0
 }
 
 // acceptAll returns a manifest that has accepted all fields that can be.
