@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,25 @@ func TestDefaultsOfPods(t *testing.T) {
 			if policy != "ClusterFirst" {
 				t.Errorf("%s: %v has no defaults of pods", gvk, path)
 			}
+		}
+	}
+}
+
+// TestDefaultOfVolumes checks that a volume without a source is an empty directory, and none with
+// another source is.
+func TestDefaultOfVolumes(t *testing.T) {
+	at := slices.IndexFunc(unions(), func(u union) bool {
+		return slices.Contains(u.Types, "core.Volume")
+	})
+	for _, source := range append(unions()[at].members(), "") {
+		volume := map[string]any{"name": "a"}
+		if source != "" {
+			volume[source] = map[string]any{}
+		}
+		embeddedDefaults().fill(embeddedDefaults().Shapes["volume"], volume)
+		_, isEmptyDir := volume["emptyDir"]
+		if isEmptyDir != (source == "" || source == "emptyDir") {
+			t.Errorf("%q: %v", source, volume)
 		}
 	}
 }

@@ -39,10 +39,10 @@ func TestUnstored(t *testing.T) {
 				"spec.containers[0].securityContext.allowPrivilegeEscalation spec.securityContext.runAsUser",
 		},
 		"zero values below what is lost": {
-			`{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, securityContext:
-			  {privileged: false}}], volumes: [{name: v, emptyDir: {}}]}}`,
-			`{apiVersion: v1, kind: Pod, spec: {containers: [{name: a}], volumes: [{name: v}]}}`,
-			"spec.containers[0].securityContext spec.volumes[0].emptyDir",
+			`{apiVersion: v1, kind: Pod, spec: {affinity: {}, containers: [{name: a, securityContext:
+			  {privileged: false}}]}}`,
+			`{apiVersion: v1, kind: Pod, spec: {containers: [{name: a}]}}`,
+			"spec.affinity spec.containers[0].securityContext",
 		},
 		"token of a service account": {
 			`{apiVersion: v1, kind: ServiceAccount, automountServiceAccountToken: false}`,

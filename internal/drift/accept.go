@@ -60,8 +60,8 @@ func Accept(
 		return nil, err
 	}
 	have, has := lookup(manifest, route)
-	_, counts := have.(map[string]any) // a map or an item counts, even an empty one
-	counts = counts || route[len(route)-1].item
+	// A map, a list or an item counts, even an empty one.
+	counts := have != nil || is != nil || route[len(route)-1].item
 	switch {
 	case same(have, is) && (has == found || !counts):
 		return manifest, nil

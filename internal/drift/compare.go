@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -152,65 +151,6 @@ func (c *comparison) annotations(value any) any {
 	return all
 }
 
-// place is a place in the live object. Outer are the owners of the value that it is a part of, if
-// the server merges that value as a whole; unit is the place of that value, with its desired value.
-// Top is the length of the route to the outermost value that the set does not desire, 0 if there is
-// none.
-type place struct {
-	owned *owned
-	path  string
-	route []step
-	outer []int
-	unit  *unit
-	top   int
-}
-
-// unit is a value that the server merges as a whole.
-type unit struct {
-	route []step
-	want  any
-}
-
-// step is one step of a route: a field, or an item of a list by keys or by value.
-type step struct {
-	field string
-	keys  map[string]any
-	value any
-	item  bool
-	index int // of the desired item
-	live  int // number of the live item when it was compared, from 1; 0 if there is none
-	place int // number of the item in the list at hand, from 1; 0: it is found by keys or value
-}
-
-func (p place) field(name string) place {
-	path := p.path + "." + name
-	if strings.ContainsAny(name, "./[] ") || name == "" {
-		path = p.path + "[" + name + "]"
-	}
-	return p.inner(p.owned.field(name), strings.TrimPrefix(path, "."), step{field: name})
-}
-
-func (p place) inner(owned *owned, path string, s step) place {
-	in := place{owned: owned, path: path, outer: p.outer, unit: p.unit, top: p.top,
-		route: append(slices.Clone(p.route), s)}
-	if p.owned != nil && len(p.owned.leaves) > 0 {
-		in.outer = p.owned.leaves
-	}
-	return in
-}
-
-// owners returns the owners of the value, or of the value that it is a part of.
-func (p place) owners() []int {
-	if all := p.owned.all(); len(all) > 0 {
-		return all
-	}
-	return p.outer
-}
-
-// isMetadata reports whether the value is a part of the metadata of the object, of which servers
-// store no map without content.
-func (p place) isMetadata() bool { return len(p.route) > 0 && p.route[0].field == "metadata" }
-
 // isEmpty reports whether a value is null, or a map or list without content.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
@@ -235,9 +175,8 @@ func (c *comparison) field(p place, want, stored, live any) {
 	if stored == nil && want != nil {
 		stored = want
 	}
-	_, isMap := want.(map[string]any)
 	switch {
-	case isEmpty(want) && isEmpty(live) && (!isMap || p.isMetadata()):
+	case p.isNone(want) && p.isNone(live):
 	case want == nil:
 		p.top = len(p.route)
 		c.addition(p, stored, live)
@@ -281,11 +220,11 @@ func (c *comparison) values(p place, want, stored, live any) {
 
 // addition compares a value that the set does not desire with the default of the server.
 func (c *comparison) addition(p place, stored, live any) {
-	if isEmpty(live) || jsonvalue.Equal(stored, live) {
+	if p.isNone(live) || jsonvalue.Equal(stored, live) {
 		return
 	}
 	l, isMap := live.(map[string]any)
-	if isMap && (p.owned == nil || len(p.owned.fields) > 0) {
+	if isMap && len(l) > 0 && (p.owned == nil || len(p.owned.fields) > 0) {
 		d, _ := stored.(map[string]any)
 		for _, key := range sortedKeys(l) {
 			c.addition(p.field(key), d[key], l[key])

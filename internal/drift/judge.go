@@ -47,7 +47,8 @@ func (c *comparison) add(p place, kind Kind, was, is any) {
 }
 
 // judge sets the class of a difference and whether it counts. It reports whether the difference is
-// one: what the set's own manager added, or nobody, is a default of the server.
+// one: what the set's own manager added is a default of the server, and so is what nobody owns,
+// except in a value that the server merges as a whole: all of its content is desired.
 func (c *comparison) judge(f *Field, added bool) bool {
 	for _, class := range []Class{Human, Deployer, Unknown} {
 		at := slices.IndexFunc(f.Managers, func(m Manager) bool { return m.Class == class })
@@ -68,7 +69,7 @@ func (c *comparison) judge(f *Field, added bool) bool {
 			f.Left = "left to " + m.Name
 		}
 		return true
-	case added:
+	case added && (f.unit == nil || len(f.Managers) > 0):
 		return false
 	case len(f.Managers) == 0:
 		f.Class = Unknown
