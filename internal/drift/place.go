@@ -35,6 +35,9 @@ type step struct {
 	place int // number of the item in the list at hand, from 1; 0: it is found by keys or value
 }
 
+// absent is the place of an item that the list at hand lacks.
+const absent = -1
+
 func (p place) field(name string) place {
 	path := p.path + "." + name
 	if strings.ContainsAny(name, "./[] ") || name == "" {

@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,8 +19,11 @@ import (
 // object that changed since it was compared.
 func Revert(live *unstructured.Unstructured, fields []Field) (*unstructured.Unstructured, error) {
 	fixed := live.DeepCopy()
-	for _, f := range fields {
+	for _, f := range inOrder(fields) {
 		route := liveRoute(fixed.Object, f.route)
+		if f.inserts() {
+			route[len(route)-1].place = absent // another item may have its keys
+		}
 		if f.revert == nil && f.unit == nil {
 			route = f.withoutContent(fixed.Object, route)
 		}
@@ -30,6 +34,38 @@ func Revert(live *unstructured.Unstructured, fields []Field) (*unstructured.Unst
 		fixed.Object = value.(map[string]any)
 	}
 	return fixed, nil
+}
+
+// inOrder returns differences in the order in which they can be undone, so that the numbers of live
+// list items stay right: inner values before outer ones, and of a list first the changes of its
+// items, then removals from its end, then insertions from its beginning.
+func inOrder(fields []Field) []Field {
+	sorted := slices.Clone(fields)
+	slices.SortStableFunc(sorted, func(a, b Field) int {
+		if d := cmp.Compare(len(b.route), len(a.route)); d != 0 {
+			return d
+		}
+		return slices.Compare(a.rank(), b.rank())
+	})
+	return sorted
+}
+
+// rank orders the differences of a list: changes of items, removals and insertions.
+func (f *Field) rank() []int {
+	last := f.route[len(f.route)-1]
+	switch {
+	case f.inserts():
+		return []int{2, last.index}
+	case last.item && f.unit == nil && f.revert == nil:
+		return []int{1, -last.live}
+	}
+	return []int{0}
+}
+
+// inserts reports whether the difference is an item that the live list lacks.
+func (f *Field) inserts() bool {
+	last := f.route[len(f.route)-1]
+	return last.item && last.live == 0 && f.unit == nil && f.revert != nil
 }
 
 // withoutContent returns the route to the outermost value that the set does not desire and that has
@@ -108,6 +144,9 @@ func setItem(list []any, route []step, to any) (any, error) {
 
 // in returns the place of the item of a list that a step leads into, or -1.
 func (s step) in(list []any) int {
+	if s.place == absent {
+		return -1
+	}
 	if s.place > 0 && s.place <= len(list) {
 		return s.place - 1
 	}
