@@ -21,6 +21,10 @@ OLDER        = $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' local/older.
 STAMP       := k8s.io/component-base/version
 stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
 TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
+# ring runs a command, the third argument, and prints how many minutes a ring of tests, the first, took. It says so if
+# they are a fifth more than its limit, the second.
+ring         = @began=$$SECONDS; $(3) && took=$$(( (SECONDS - began + 59) / 60 )) && \
+	echo "make $(1) took $$took minutes of $(2)$$([ $$((took * 5)) -le $$(($(2) * 6)) ] || echo ': it has outgrown its limit')"
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
 .PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e e2e-alone e2e-beside build-tools build-older e2e-older golden site session demo bench faults test-long faults-mutants fuzz vuln outdated reproducible release clean
@@ -38,8 +42,8 @@ generate: ## the definition of Set, and the copies of its types
 	cp deploy/crds/*.yaml deploy/chart/muster-controller/definitions/
 
 build-plane: ## the control plane and, where there is none, the kubectl of its version
-	cd local && go build -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ ./cmd/...
-	command -v kubectl >/dev/null || (cd local && go build -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ k8s.io/kubernetes/cmd/kubectl)
+	cd local && ./compile -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ ./cmd/...
+	command -v kubectl >/dev/null || (cd local && ./compile -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/ k8s.io/kubernetes/cmd/kubectl)
 
 check: format vet systems staticcheck boundaries drift ## everything that needs no cluster and no race detector
 
@@ -69,7 +73,8 @@ drift: ## the goldens are what the code makes of their inputs, the definition of
 	go test -count=1 $(GOLDEN)
 	cd local && go test -count=1 ./site
 
-test: unit e2e ## all tests
+test: ## all tests of a change, the first of three rings; the others are test-long and faults
+	$(call ring,test,12,$(MAKE) unit e2e)
 
 tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=required does not skip
 	missing=$$(for pair in chromium:chromium dot:graphviz npm:npm tmux:tmux; do command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
@@ -109,7 +114,9 @@ session: build ## run the session of the README, and draw docs/session.svg
 	PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -run '^TestDocs$$/^local-site-session$$' -update-docs
 	cd local && go run ./site -session
 
-demo: build ## deploy the example to a plane of its own
+demo: ## deploy the example to a plane of its own
+	@echo "building muster and Kubernetes: five minutes the first time on two cores, seconds later"
+	$(MAKE) build-muster build-plane
 	examples/demo
 
 bench: build ## micro-benchmarks, then muster beside other tools on a plane of its own; BENCH holds flags, as in docs/performance.md
@@ -130,7 +137,7 @@ faults: build ## the long runs of the tests that break things: FAULTS mixtures o
 	  go test -run '^$$' -fuzz "^$$name\$$" -fuzztime 30s ./internal/manifest/kustomize || exit 1; done
 
 test-long: build ## sets that other projects release, from REPOSITORIES; needs git, and an hour
-	MUSTER_E2E_REPOSITORIES=$(REPOSITORIES) $(BREAK) '^TestReleased$$'
+	$(call ring,test-long,90,MUSTER_E2E_REPOSITORIES=$(REPOSITORIES) $(BREAK) '^TestReleased$$')
 
 faults-mutants: build ## shows that these tests fail if muster has a defect
 	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestMutants$$'
