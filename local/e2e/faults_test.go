@@ -23,8 +23,7 @@ const maxWatches, maxRequests = 15, 60
 func TestSingleFault(t *testing.T) {
 	t.Parallel()
 	installResourceGroup(t)
-	rounds, seed := fromEnv(t, roundsEnv, 1), fromEnv(t, seedEnv, rand.Uint64())
-	t.Logf("%s=%d", seedEnv, seed)
+	rounds, seed := seeded(t, roundsEnv, 1)
 	for _, p := range kinds {
 		for k, kind := range faults.Transient {
 			requests := uint64(maxRequests)
@@ -60,8 +59,7 @@ func TestSingleFault(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	installResourceGroup(t)
-	rounds, seed := fromEnv(t, roundsEnv, 2), fromEnv(t, seedEnv, rand.Uint64())
-	t.Logf("%s=%d", seedEnv, seed)
+	rounds, seed := seeded(t, roundsEnv, 2)
 	for _, p := range kinds {
 		for i := range rounds {
 			t.Run(fmt.Sprintf("%s/%d", p.name, i), func(t *testing.T) {

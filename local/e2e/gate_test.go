@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -64,7 +65,8 @@ func startGate(
 		proxy: &httputil.ReverseProxy{
 			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 			Transport:     transport,
-			FlushInterval: -1, // watches send at once
+			FlushInterval: -1,                         // watches send at once
+			ErrorLog:      log.New(io.Discard, "", 0), // commands that are killed on purpose
 		},
 		open: make(chan struct{}), passed: make(chan struct{}), left: count, unanswered: count,
 	}

@@ -22,8 +22,7 @@ var richKinds = []pair{{name: "package", rich: true}, {name: "app", app: true, r
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	installResourceGroup(t)
-	rounds, seed := fromEnv(t, roundsEnv, 1), fromEnv(t, seedEnv, rand.Uint64())
-	t.Logf("%s=%d", seedEnv, seed)
+	rounds, seed := seeded(t, roundsEnv, 1)
 	for _, p := range richKinds {
 		for _, version := range []int{0, 1, removed} {
 			for i := range rounds {
@@ -79,8 +78,7 @@ func (r *round) awaitDeletions() {
 func TestCrashMigrate(t *testing.T) {
 	t.Parallel()
 	installResourceGroup(t)
-	rounds, seed := fromEnv(t, roundsEnv, 2), fromEnv(t, seedEnv, rand.Uint64())
-	t.Logf("%s=%d", seedEnv, seed)
+	rounds, seed := seeded(t, roundsEnv, 2)
 	for i := range rounds {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()

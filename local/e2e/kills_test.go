@@ -19,8 +19,7 @@ const maxDown = 8 * time.Second
 // again. The plane is shared: nothing may run beside it.
 func TestKills(t *testing.T) {
 	installResourceGroup(t)
-	rounds, seed := fromEnv(t, roundsEnv, 1), fromEnv(t, seedEnv, rand.Uint64())
-	t.Logf("%s=%d", seedEnv, seed)
+	rounds, seed := seeded(t, roundsEnv, 1)
 	for i := range rounds {
 		for c, component := range []string{"kube-apiserver", "etcd"} {
 			p := kinds[(seed+i+uint64(c))%2]

@@ -60,11 +60,7 @@ func TestLaws(t *testing.T) {
 	t.Parallel()
 	installResourceGroup(t)
 	installFeature(t)
-	objects, seed := fromEnv(t, objectsEnv, 150), fromEnv(t, seedEnv, 11)
-	if os.Getenv(objectsEnv) != "" { // a long run, which looks for failures that nobody knows yet
-		seed = fromEnv(t, seedEnv, rand.Uint64())
-	}
-	t.Logf("%s=%d", seedEnv, seed)
+	objects, seed := seeded(t, objectsEnv, 150)
 	kinds, err := laws.Kinds("")
 	check(t, err)
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())

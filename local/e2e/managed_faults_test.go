@@ -18,8 +18,7 @@ import (
 // source says, and objects of others are as they were.
 func TestControllerFaults(t *testing.T) {
 	installController(t)
-	rounds, seed := fromEnv(t, roundsEnv, 3), fromEnv(t, seedEnv, rand.Uint64())
-	t.Logf("%s=%d", seedEnv, seed)
+	rounds, seed := seeded(t, roundsEnv, 3)
 	t.Run("mixture", func(t *testing.T) { // so that the definition stays until the last one has ended
 		for i := range rounds {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {

@@ -27,8 +27,7 @@ import (
 // object is written twice or out of order, and no run begins while another one has the lock.
 func TestControllerKills(t *testing.T) {
 	installController(t)
-	rounds, seed := fromEnv(t, roundsEnv, 2), fromEnv(t, seedEnv, rand.Uint64())
-	t.Logf("%s=%d", seedEnv, seed)
+	rounds, seed := seeded(t, roundsEnv, 2)
 	number := 6
 	if os.Getenv(roundsEnv) != "" {
 		number = 20

@@ -24,8 +24,7 @@ const ofRollback = 16
 func TestCrashRollback(t *testing.T) {
 	t.Parallel()
 	installResourceGroup(t)
-	rounds, seed := fromEnv(t, roundsEnv, 1), fromEnv(t, seedEnv, rand.Uint64())
-	t.Logf("%s=%d", seedEnv, seed)
+	rounds, seed := seeded(t, roundsEnv, 1)
 	for _, p := range kinds {
 		for _, recovers := range []bool{false, true} {
 			for i := range rounds {

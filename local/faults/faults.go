@@ -10,6 +10,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -112,7 +114,8 @@ func Start(
 	p := &Proxy{choose: choose, Held: make(chan struct{}), proxy: &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     transport,
-		FlushInterval: -1, // watches send at once
+		FlushInterval: -1,                         // watches send at once
+		ErrorLog:      log.New(io.Discard, "", 0), // requests that are broken on purpose
 	}}
 	server := httptest.NewUnstartedServer(p)
 	server.EnableHTTP2 = true
