@@ -135,6 +135,9 @@ func spawn(
 	}
 	if roomy {
 		cmd.Env = append(cmd.Env, "GOGC="+roomyGC)
+		if c.name != apiServer {
+			cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
+		}
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
