@@ -32,15 +32,23 @@ func claimObstacles(
 	return &next, nil
 }
 
+// mustClear reports whether a run changes the live object before a server-side apply, which the
+// server would refuse otherwise.
+func mustClear(p *plan.Plan, step *plan.Step) bool {
+	if len(step.Obstacles) > 0 || step.Have == nil {
+		return len(step.Obstacles) > 0
+	}
+	empties, err := diff.EmptyMaps(step.Want, step.Have, applier(p))
+	return err == nil && len(empties.Data) > 0
+}
+
 // tryCleared sends a dry run of a server-side apply to an object without what is in its way. The
 // server cannot do both in one dry run, so that it gets the result as a patch.
 func tryCleared(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
 ) (live *unstructured.Unstructured, err error) {
 	trial := *step
-	trial.Patch, err = diff.ApplyResult(step.Want, step.Have, step.Obstacles, diff.Applier{
-		Manager: p.Manager, Updates: p.Preconditions, LastApplied: p.LastApplied,
-	})
+	trial.Patch, err = diff.ApplyResult(step.Want, step.Have, step.Obstacles, applier(p))
 	if err != nil {
 		return nil, err
 	}

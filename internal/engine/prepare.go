@@ -21,12 +21,23 @@ func prepare(
 			return nil, err
 		}
 	}
+	var empties diff.Patch
+	if applies {
+		if empties, err = diff.EmptyMaps(step.Want, step.Have, applier(p)); err != nil {
+			return nil, err
+		}
+	}
 	clears := applies && len(step.Obstacles) > 0
-	if clears || len(step.Disown.Data) > 0 {
+	if clears || len(step.Disown.Data)+len(empties.Data) > 0 {
 		err = try(ctx, c, p, step, o)
 	}
+	if err == nil && len(empties.Data) > 0 {
+		step, err = patched(ctx, c, p, step, empties)
+	}
 	if err == nil && len(step.Disown.Data) > 0 {
-		step, err = disown(ctx, c, p, step)
+		if step, err = patched(ctx, c, p, step, step.Disown); err == nil {
+			step.Disown = diff.Patch{}
+		}
 	}
 	if err == nil && clears {
 		step, err = claimObstacles(ctx, c, p, step)
@@ -46,18 +57,25 @@ func try(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Optio
 	return err
 }
 
-// disown removes what no apply removes, as the marks of former owners, and returns the step with
-// the object after that.
-func disown(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step) (*plan.Step, error) {
-	unmarked, err := c.Write(ctx, cluster.Write{
-		Object: step.Have, Method: cluster.Patch, PatchType: step.Disown.Type,
-		Patch: step.Disown.Data, Manager: p.Manager, UID: step.Have.GetUID(),
-		Version: step.Have.GetResourceVersion(),
+// patched sends a patch that prepares a server-side apply: it removes what no apply removes, as the
+// marks of former owners, or what one removes together with its map. It returns a copy of the step
+// with the object after that.
+func patched(
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, patch diff.Patch,
+) (*plan.Step, error) {
+	live, err := c.Write(ctx, cluster.Write{
+		Object: step.Have, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data,
+		Manager: p.Manager, UID: step.Have.GetUID(), Version: step.Have.GetResourceVersion(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	next := *step
-	next.Have, next.Disown = unmarked, diff.Patch{}
+	next.Have = live
 	return &next, nil
+}
+
+// applier says which fields of a live object a server-side apply of a plan replaces.
+func applier(p *plan.Plan) diff.Applier {
+	return diff.Applier{Manager: p.Manager, Updates: p.Preconditions, LastApplied: p.LastApplied}
 }

@@ -215,7 +215,7 @@ func write(
 	}
 	w := request(p, step, step.Want, o)
 	w.StreamOnce = step.ServerSide && step.Ref.GroupKind() == apiServiceKind
-	clears := len(step.Obstacles) > 0 && w.Method == cluster.Apply // in a dry run
+	clears := w.Method == cluster.Apply && o.DryRun != DryRunNone && mustClear(p, step)
 	live, err := c.Write(ctx, w)
 	if err == nil && w.Method == cluster.Apply && o.DryRun == DryRunNone {
 		live, err = restoreMaps(ctx, c, p, step, live, o)
