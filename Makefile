@@ -2,12 +2,13 @@
 SHELL       := /bin/bash
 BIN         := $(CURDIR)/bin
 PACKAGES    := ./...
-OTHERS      := ./bench/... ./chart/... ./faults/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
+OTHERS      := ./mutants/... ./bench/... ./chart/... ./faults/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
 LIGHT       := $(OTHERS) ./e2e/...
 ALONE       := ^Test(Fresh|KappBroken|Unlisted|Kills|Loaded|Sets|Managed|ShowSets|Deploy|Controller.*|Restart)$$
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
 LAWS        := 5000
+MUTANTS     := 40
 REPOSITORIES := https://github.com
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
 OUTLINED    := archive encoding/asn1 encoding/xml mime github.com/muster-deploy/muster/internal/cli github.com/muster-deploy/muster/internal/report github.com/muster-deploy/muster/internal/sets github.com/muster-deploy/muster/internal/packages/cmd github.com/muster-deploy/muster/internal/apps/cmd github.com/muster-deploy/muster/internal/view/live go.yaml.in github.com/opencontainers github.com/pkg github.com/xlab k8s.io/apimachinery/pkg/api github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net oras.land sigs.k8s.io/kustomize text go.starlark.net
@@ -27,7 +28,7 @@ ring         = @began=$$SECONDS; $(3) && took=$$(( (SECONDS - began + 59) / 60 )
 	echo "make $(1) took $$took minutes of $(2)$$([ $$((took * 5)) -le $$(($(2) * 6)) ] || echo ': it has outgrown its limit')"
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e e2e-alone e2e-beside build-tools build-older e2e-older golden site session demo bench faults test-long faults-mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e e2e-alone e2e-beside build-tools build-older e2e-older golden site session demo bench faults test-long faults-mutants mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-controller build-plane ## everything, into bin/
 
@@ -141,6 +142,10 @@ test-long: build ## sets that other projects release, from REPOSITORIES; needs g
 
 faults-mutants: build ## shows that these tests fail if muster has a defect
 	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestMutants$$'
+
+mutants: build ## shows which of MUTANTS defects, drawn by the commit before, no test sees
+	cd local && go test -c -o $(BIN)/e2e.test ./e2e
+	cd local/mutants && go run . -n $(MUTANTS)
 
 fuzz: ## every fuzz test for FUZZTIME
 	@set -e; for dir in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
