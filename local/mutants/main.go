@@ -221,7 +221,10 @@ func (m *mutant) scripts() (string, error) {
 			return "", err
 		}
 	}
-	for dir, program := range map[string]string{m.root: "muster", m.root + "/controller": "muster-controller"} {
+	programs := map[string]string{
+		m.root: "muster", filepath.Join(m.root, "controller"): "muster-controller",
+	}
+	for dir, program := range programs {
 		if err := os.Remove(filepath.Join(bin, program)); err != nil {
 			return "", err
 		}

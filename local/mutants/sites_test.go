@@ -27,7 +27,7 @@ func find(all []int, x int) (bool, error) {
 	for _, s := range sites {
 		got = append(got, s.what())
 		defective := string(s.apply([]byte(source)))
-		if strings.Replace(defective, s.With, s.Text, 1) != source && !strings.Contains(defective, s.With) {
+		if !strings.Contains(defective, s.With) {
 			t.Errorf("%s: the file becomes\n%s", s.what(), defective)
 		}
 	}
