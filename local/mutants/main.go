@@ -29,8 +29,8 @@ var folders = []string{
 
 func main() {
 	number := flag.Int("n", 40, "number of defects")
-	seed := flag.String("seed", "", "what the defects are drawn by; the commit before the last if empty")
-	first := flag.Int("first", 0, "number of the first defect, to go on with a run")
+	seed := flag.String("seed", "", "what the defects are drawn by; empty: the commit before the last")
+	first := flag.Int("first", 0, "number of defects that were tried before")
 	scripts := flag.Bool("e2e", true, "run the end-to-end tests with what no unit test has seen")
 	flag.Parse()
 	if err := run(*number, *first, *seed, *scripts); err != nil {
