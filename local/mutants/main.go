@@ -1,5 +1,5 @@
-// Command mutants shows what the tests do not see. It draws defects from all conditions, returns and
-// error paths of the folders of this repository that decide what happens to objects, builds the
+// Command mutants shows what the tests do not see. It draws defects from all conditions, returns
+// and error paths of the folders of this repository that decide what happens to objects, builds the
 // program with one at a time, and runs the tests that can see it until one fails.
 //
 // A seed always draws the same defects from the same files; without one it comes from the commit
@@ -105,7 +105,7 @@ func (m *mutant) module() (dir, pkg string) {
 	return m.root, "./" + filepath.ToSlash(filepath.Dir(m.File))
 }
 
-// overlay is the flag of the go command that has it read the defective file.
+// overlay returns the flag of the go command that has it read the defective file.
 func (m *mutant) overlay() string { return "-overlay=" + filepath.Join(m.temp, "overlay.json") }
 
 // prepare writes the defective file, and reports whether its package can be built.
