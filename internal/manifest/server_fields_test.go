@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,54 @@ metadata:
 		}
 		if strings.Contains(warned, "creationTimestamp") {
 			t.Errorf("a warning of null:\n%s", warned)
+		}
+	}
+}
+
+// Annotations that a controller writes anew are left out as well.
+func TestServerAnnotations(t *testing.T) {
+	const text = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  annotations:
+    example.com/team: a
+    deployment.kubernetes.io/revision: "3"
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: web
+  annotations: {deprecated.daemonset.template.generation: "3"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web
+  annotations: {deployment.kubernetes.io/revision: "3"}
+`
+	for _, keep := range []bool{false, true} {
+		var warnings []string
+		objects, err := manifest.Parse(t.Context(), []byte(text), "web.yaml", manifest.Options{
+			KeepServerMetadata: keep, Foreign: manifest.WarnForeign,
+			Warn: func(text string) { warnings = append(warnings, text) },
+		})
+		if err != nil || len(objects) != 3 {
+			t.Fatal(objects, err)
+		}
+		var counts []int
+		for _, obj := range objects {
+			counts = append(counts, len(obj.GetAnnotations()))
+		}
+		want, text := []int{2, 1, 1}, strings.Join(warnings, "\n")
+		if !keep {
+			want = []int{1, 0, 1}
+		}
+		if !slices.Equal(counts, want) || strings.Count(text, " is left out: ") != 3-want[0]-want[1] {
+			t.Errorf("keep %t: %v annotations\n%s", keep, counts, text)
+		}
+		if !keep && !strings.Contains(text, "line 7: deployment.apps/web: the annotation deployment") {
+			t.Errorf("no warning with a line:\n%s", text)
 		}
 	}
 }
