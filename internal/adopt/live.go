@@ -119,7 +119,7 @@ func withoutServerFields(obj *unstructured.Unstructured) *unstructured.Unstructu
 			delete(metadata, field)
 		}
 	})
-	out = out.DeepCopy()
+	out = object.WithoutServerAnnotations(out).DeepCopy()
 	delete(out.Object, "status")
 	if spec, ok := out.Object["spec"].(map[string]any); ok && out.GetKind() == "Service" {
 		if spec["clusterIP"] != "None" { // that was asked for

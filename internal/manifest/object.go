@@ -118,7 +118,7 @@ func (d *document) check(obj map[string]any, n *yaml.Node) {
 	d.checkString(metadata, at, "namespace", "metadata.namespace")
 	d.subject = subject(obj)
 	d.checkPlace(metadata, at)
-	d.dropServerMetadata(metadata, at)
+	d.dropServerMetadata(obj, metadata, at)
 	d.checkStrings(metadata, at, "label", "labels")
 	d.checkStrings(metadata, at, "annotation", "annotations")
 	if obj["apiVersion"] == "v1" && obj["kind"] == "Secret" {

@@ -40,6 +40,9 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	if step.ReasonCode == ReasonServerSide {
 		step.ReasonCode, step.Reason = "", ""
 	}
+	if !w.strict {
+		want = object.WithoutServerAnnotations(want) // a revision may have them
+	}
 	former := w.owner.adopts(step.Have, want)
 	var err error
 	if w.serverSide {
@@ -108,7 +111,7 @@ func (w writeMode) decideClientSide(
 	}
 	applied = diff.WithSurplus(former.withMarks(applied, step.Have), want, step.Have, step.TooMany)
 	if !w.strict {
-		applied = diff.WithFormerNames(applied, want, step.Have)
+		applied = diff.WithFormerNames(object.WithoutServerAnnotations(applied), want, step.Have)
 	}
 	left, want, err := w.yieldObstacles(step.Have, want, applied)
 	if err != nil {
