@@ -38,7 +38,7 @@ func TestEmptyMaps(t *testing.T) {
 			}
 			server := policy()
 			server.ServerSide, server.Manager = true, "me"
-			w.Answers = map[object.Ref][]error{ref: {invalid}} // the apply as it is
+			w.Answers = map[object.Ref][]error{ref: {invalid}} // the apply with the content
 			if refused {
 				w.Answers[ref] = append(w.Answers[ref], invalid)
 			}

@@ -75,7 +75,7 @@ func patched(
 	return &next, nil
 }
 
-// applier says which fields of a live object a server-side apply of a plan replaces.
+// applier returns whose fields of a live object a server-side apply of a plan replaces.
 func applier(p *plan.Plan) diff.Applier {
 	return diff.Applier{Manager: p.Manager, Updates: p.Preconditions, LastApplied: p.LastApplied}
 }
