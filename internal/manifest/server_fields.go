@@ -10,7 +10,7 @@ import (
 // dropServerMetadata removes from an object the metadata that only the server writes, as exported
 // objects have it, with a warning for each field: an apply cannot set it, and one that sends it is
 // refused or taken for a precondition. A creationTimestamp of null stays, which has no effect.
-// Annotations that the server or a controller writes anew go as well: each run would set them.
+// Annotations that the server or a controller writes again go as well: each run would set them.
 func (d *document) dropServerMetadata(obj, metadata map[string]any, n *yaml.Node) {
 	if d.options.KeepServerMetadata {
 		return

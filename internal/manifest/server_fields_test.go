@@ -53,7 +53,7 @@ metadata:
 	}
 }
 
-// Annotations that a controller writes anew are left out as well.
+// Annotations that a controller writes again are left out as well.
 func TestServerAnnotations(t *testing.T) {
 	const text = `apiVersion: apps/v1
 kind: Deployment

@@ -13,7 +13,7 @@ var serverMetadata = []string{
 	"managedFields", "resourceVersion", "selfLink", "uid",
 }
 
-// serverAnnotations are the annotations that the server and its controllers write anew whenever
+// serverAnnotations are the annotations that the server and its controllers write again whenever
 // others set them, by kind.
 var serverAnnotations = map[schema.GroupKind][]string{
 	{Group: "apps", Kind: "Deployment"}: {"deployment.kubernetes.io/revision"},
@@ -33,7 +33,7 @@ var serverAnnotations = map[schema.GroupKind][]string{
 func ServerMetadata() []string { return slices.Clone(serverMetadata) }
 
 // ServerAnnotations returns the annotations of a kind that the server and its controllers write
-// anew whenever others set them, sorted.
+// again whenever others set them, sorted.
 func ServerAnnotations(kind schema.GroupKind) []string {
 	return slices.Clone(serverAnnotations[kind])
 }
