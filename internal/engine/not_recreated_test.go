@@ -251,3 +251,32 @@ func TestNotRecreatedWithoutLock(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusedCreationDeletesNothing has a server that would refuse the new object: the old one
+// stays, also in a dry run, which fails like the run.
+func TestRefusedCreationDeletesNothing(t *testing.T) {
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "a", nil)
+	for _, mode := range writeModes {
+		for _, in := range []plan.Replacement{plan.ReplaceAlways, plan.ReplaceInvalid} {
+			for _, dryRun := range []engine.DryRun{
+				engine.DryRunNone, engine.DryRunClient, engine.DryRunServer,
+			} {
+				each(t, mode.name+" "+string(in)+" "+string(dryRun), func(t *testing.T) {
+					w := newWorld(&enginetest.Cluster{})
+					w.Refuses = func(write cluster.Write) error {
+						if write.Object.GetAnnotations()["is"] == "new" {
+							return invalid
+						}
+						return nil
+					}
+					o := engine.Options{DryRun: dryRun}
+					summary := w.replaceOld(t.Context(), t, mode, in, o, time.Minute)
+					left := w.Object(ref("ConfigMap/a"))
+					if summary.Failures() != 1 || left == nil || left.GetDeletionTimestamp() != nil {
+						t.Errorf("the object is %v:\n%s", left, strings.Join(w.lines, "\n"))
+					}
+				})
+			}
+		}
+	}
+}

@@ -37,9 +37,10 @@ func (c *Cluster) Write(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Sent = append(c.Sent, w)
-	next, err := c.next(ref, w)
-	if err == nil && c.Refuses != nil {
-		err = c.Refuses(w)
+	var next *unstructured.Unstructured
+	err := c.refuse(w)
+	if err == nil {
+		next, err = c.next(ref, w)
 	}
 	if err == nil && c.Stores != nil {
 		c.Stores(next)
@@ -241,6 +242,14 @@ var createdByReplace = map[schema.GroupKind]bool{
 	{Kind: "Event"}:      true,
 	{Kind: "LimitRange"}: true,
 	{Kind: "Service"}:    true,
+}
+
+// refuse returns why the server refuses a write.
+func (c *Cluster) refuse(w cluster.Write) error {
+	if c.Refuses == nil {
+		return nil
+	}
+	return c.Refuses(w)
 }
 
 // next returns the object that a write makes, not yet stored.
