@@ -258,8 +258,8 @@ func TestNativeDryRun(t *testing.T) {
 					"acted update configmap/r succeeded recreates")
 			check(t, "stored", strings.Join(w.cluster.Wrote, " "), "")
 			want := map[engine.DryRun]string{
-				engine.DryRunClient: "0 reads, 0 lists, 1 writes, 0 stored",
-				engine.DryRunServer: "0 reads, 0 lists, 2 writes, 0 stored",
+				engine.DryRunClient: "0 reads, 0 lists, 2 writes, 0 stored",
+				engine.DryRunServer: "0 reads, 0 lists, 3 writes, 0 stored",
 			}
 			check(t, "requests", w.requests(), want[mode])
 			for _, sent := range w.cluster.Sent {

@@ -153,7 +153,7 @@ func (r *run) mustConfirm(step *plan.Step) bool {
 // result: nothing else is known of that.
 func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	if replaces(step, plan.ReplaceAlways) {
-		return wouldRecreate(r.plan, step, nil)
+		return tryRecreation(ctx, r.engine.Cluster, r.plan, step, nil, &r.options)
 	}
 	if step.Op == plan.Update && step.ServerSide {
 		return r.tryWrite(ctx, step,

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -55,7 +54,7 @@ func (e *ImmutableError) Unwrap() error { return e.Err }
 // in place of the live object. If the step wants that, any refusal will do. Other errors are
 // returned unchanged: they may depend on fields of the live object.
 func explainInvalid(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, err error,
+	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, err error, o *Options,
 ) (*plan.Step, error) {
 	if p.RecreateHint == "" || step.Op != plan.Update || step.Have == nil ||
 		!apierrors.IsInvalid(err) {
@@ -75,9 +74,7 @@ func explainInvalid(
 	default:
 		return step, err
 	}
-	_, refused := c.Write(ctx, cluster.Write{
-		Object: recreateStep(next).Want, Method: cluster.Create, Manager: p.Manager, DryRun: true,
-	})
+	refused := tryCreation(ctx, c, p, next, o)
 	if refused != nil && !apierrors.IsAlreadyExists(refused) {
 		return step, err
 	}
@@ -192,9 +189,9 @@ func (r *run) refusedConfirmation(
 	ctx context.Context, step *plan.Step, refused error, planned *result,
 ) *result {
 	if apierrors.IsInvalid(refused) && replaces(step, plan.ReplaceInvalid) {
-		return wouldRecreate(r.plan, step, refused)
+		return tryRecreation(ctx, r.engine.Cluster, r.plan, step, refused, &r.options)
 	}
-	next, err := explainInvalid(ctx, r.engine.Cluster, r.plan, step, refused)
+	next, err := explainInvalid(ctx, r.engine.Cluster, r.plan, step, refused, &r.options)
 	immutable := (*ImmutableError)(nil)
 	if !errors.As(err, &immutable) {
 		switch {

@@ -75,7 +75,7 @@ func (w *world) replaceOld(
 	w.Lingers = map[object.Ref]time.Duration{ref("ConfigMap/a"): holds}
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "a", nil)
 	before := map[plan.Replacement][]error{
-		plan.ReplaceAlways: {nil}, plan.ReplaceInvalid: {invalid, nil},
+		plan.ReplaceAlways: {nil, nil}, plan.ReplaceInvalid: {invalid, nil, nil},
 		plan.ReplaceImmutable: {invalid, nil, nil},
 	}[in]
 	w.Answers = map[object.Ref][]error{ref("ConfigMap/a"): append(before, answers...)}

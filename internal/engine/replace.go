@@ -48,35 +48,18 @@ func heldBack(p *plan.Plan, step *plan.Step, because error) *result {
 	return nil
 }
 
-// wouldRecreate returns the result, in a dry run, of a step whose object is deleted and recreated.
-func wouldRecreate(p *plan.Plan, step *plan.Step, because error) *result {
-	if held := heldBack(p, step, because); held != nil {
-		return held
-	}
-	return &result{
-		op: step.Op, outcome: event.Succeeded, recreates: true, would: recreateStep(step).Want,
-		reason: "to be recreated" + lossOf(step),
-	}
-}
-
-// lossOf returns what is lost when the object of a step is deleted, after a colon; empty for none.
-func lossOf(step *plan.Step) string {
-	if lost := plan.LostWith(step.Ref.GroupKind()); lost != "" {
-		return ": " + lost + " would be lost"
-	}
-	return ""
-}
-
 // replace deletes the object of a step and recreates it. It tries to create it at once, since most
 // objects are gone when their deletion is answered; else the result says what remains to be done. A
 // dry run only reports it. Because is the error of the update; nil if none was tried.
 func replace(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because error, o *Options,
 ) *result {
-	if o.DryRun != DryRunNone {
-		return wouldRecreate(p, step, because)
-	}
-	if held := heldBack(p, step, because); held != nil {
+	if step.Replace != plan.ReplaceImmutable || o.DryRun != DryRunNone {
+		tried := tryRecreation(ctx, c, p, step, because, o)
+		if o.DryRun != DryRunNone || tried.outcome == event.Failed {
+			return tried
+		}
+	} else if held := heldBack(p, step, because); held != nil {
 		return held
 	}
 	for attempt := 1; step.Have.GetDeletionTimestamp() == nil; attempt++ {

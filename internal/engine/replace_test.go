@@ -116,7 +116,7 @@ func TestReplace(t *testing.T) {
 		{name: "without deleting it again", replace: plan.ReplaceAlways, there: []string{"deleted"}, limit: time.Second, took: time.Second, want: `
 			retried create configmap/a: ` + waits(stays("deleted")) + "\n" + late("1s", "deleted")},
 		{name: "and again if creating it fails for a reason that passes", replace: plan.ReplaceAlways,
-			answers: []error{nil, hiccup, hiccup}, is: "new",
+			answers: []error{nil, nil, hiccup, hiccup}, is: "new",
 			took: 2 * time.Second, want: `
 			retried update configmap/a: ` + waits(hiccup.Error()) + `
 			retried update configmap/a: deleted, and not created again yet: ` + hiccup.Error() + `

@@ -129,7 +129,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	}
 	carried, live, err := apply(ctx, c, p, step, o)
 	if live == nil && carried.Replace != plan.ReplaceInvalid {
-		carried, err = explainInvalid(ctx, c, p, carried, err)
+		carried, err = explainInvalid(ctx, c, p, carried, err, o)
 	}
 	immutable, leaving := (*ImmutableError)(nil), (*BeingDeletedError)(nil)
 	switch {
