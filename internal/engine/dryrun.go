@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -185,11 +187,50 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 		return r.refusedConfirmation(ctx, step, err, done)
 	}
 	done.unstored = unstored(r.plan, step, answer)
-	answer.SetManagedFields(nil)
-	done.would = answer
-	have := reheaded(step.Have, func(map[string]any) {})
-	if reflect.DeepEqual(answer.Object, have.Object) {
+	if unaltered(r.plan, step, answer) {
 		done.op = plan.Unchanged
 	}
+	answer.SetManagedFields(nil)
+	done.would = answer
 	return done
+}
+
+// unaltered reports whether an update leaves the object of a step as it was read, by the answer to
+// a dry run. What others may have written since then does not count: the status, unless the
+// update has one, and who owns fields, but for those that a server-side apply owns.
+func unaltered(p *plan.Plan, step *plan.Step, answer *unstructured.Unstructured) bool {
+	fields := func(obj *unstructured.Unstructured) map[string]any {
+		kept := reheaded(obj, func(metadata map[string]any) {
+			delete(metadata, "resourceVersion")
+			if step.ServerSide {
+				metadata["managedFields"] = ownEntries(obj, p.Manager)
+			}
+		})
+		if !sendsStatus(step) {
+			delete(kept.Object, "status")
+		}
+		return kept.Object
+	}
+	return reflect.DeepEqual(fields(step.Have), fields(answer))
+}
+
+// sendsStatus reports whether an update has a status, which the server may ignore.
+func sendsStatus(step *plan.Step) bool {
+	if len(step.Patch.Data) == 0 {
+		return step.Want.Object["status"] != nil
+	}
+	var fields map[string]json.RawMessage
+	err := json.Unmarshal(step.Patch.Data, &fields)
+	return err != nil || fields["status"] != nil
+}
+
+// ownEntries returns the managed fields of a manager, without the times of its writes.
+func ownEntries(obj *unstructured.Unstructured, manager string) (own []metav1.ManagedFieldsEntry) {
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Manager == manager && entry.Subresource == "" {
+			entry.Time = nil
+			own = append(own, entry)
+		}
+	}
+	return own
 }

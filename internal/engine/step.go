@@ -180,7 +180,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	switch {
 	case o.DryRun == DryRunServer:
 		done.would = live
-		if carried.Have != nil && reflect.DeepEqual(live.Object, carried.Have.Object) {
+		if carried.Have != nil && unaltered(p, carried, live) {
 			done.op = plan.Unchanged // a dry run returns no new resource version
 		}
 	case carried.Have != nil && (live.GetResourceVersion() == carried.Have.GetResourceVersion() ||
