@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -186,8 +187,10 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	if err != nil {
 		return r.refusedConfirmation(ctx, step, err, done)
 	}
+	answer = diff.Converted(answer, step.Have, r.plan.Manager, r.plan.LastApplied)
 	done.unstored = unstored(r.plan, step, answer)
-	if unaltered(r.plan, step, answer) {
+	if unaltered(r.plan, step, answer) ||
+		len(done.unstored) > 0 && sameContent(answer, step.Have) {
 		done.op = plan.Unchanged
 	}
 	answer.SetManagedFields(nil)

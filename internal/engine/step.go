@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -160,6 +161,9 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 			seen:    cluster.ObjectEvent{Object: carried.Have},
 		}
 	}
+	if o.DryRun == DryRunServer {
+		live = diff.Converted(live, carried.Have, p.Manager, p.LastApplied)
+	}
 	lost := unstored(p, carried, live)
 	if lacks := o.checkServed(ctx, c, carried, lost); lacks != nil {
 		return resend(p, carried, live, lacks)
@@ -180,7 +184,8 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	switch {
 	case o.DryRun == DryRunServer:
 		done.would = live
-		if carried.Have != nil && unaltered(p, carried, live) {
+		if carried.Have != nil && (unaltered(p, carried, live) ||
+			len(lost) > 0 && sameContent(live, carried.Have)) {
 			done.op = plan.Unchanged // a dry run returns no new resource version
 		}
 	case carried.Have != nil && (live.GetResourceVersion() == carried.Have.GetResourceVersion() ||
@@ -190,10 +195,14 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	return done
 }
 
-// sameContent reports whether two states of an object differ at most in who owns its fields: a
-// value that a webhook drops changes the time of its owner.
+// sameContent reports whether two states of an object differ at most in who owns its fields, and in
+// the generation: a value that the server drops changes the time of its owner and, if a conversion
+// drops it, the generation.
 func sameContent(a, b *unstructured.Unstructured) bool {
-	drop := func(metadata map[string]any) { delete(metadata, "resourceVersion") }
+	drop := func(metadata map[string]any) {
+		delete(metadata, "resourceVersion")
+		delete(metadata, "generation")
+	}
 	return reflect.DeepEqual(reheaded(a, drop).Object, reheaded(b, drop).Object)
 }
 
