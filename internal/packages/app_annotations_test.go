@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -134,6 +135,28 @@ func TestChangeRuleErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A plan has a list of all objects that one waits for, so that two groups of some thousand objects
+// would take all memory. They are refused before.
+func TestTooManyChangeRules(t *testing.T) {
+	objects := make([]string, 0, 2_002)
+	for i := range 1_001 {
+		objects = append(objects, fmt.Sprintf("a%d %s: g", i, resource.AnnChangeGroup))
+	}
+	for i := range 1_001 {
+		objects = append(objects,
+			fmt.Sprintf("b%d %s: upsert after upserting g", i, resource.AnnChangeRule))
+	}
+	const want = "change rules let objects wait for others more than 1000000 times"
+	_, err := prepared(t, newTestCluster(), annotatedPackage(t, objects...), bothOptions)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("1,001 objects wait for as many others: err = %v", err)
+	}
+	p := annotatedPackage(t, objects[:1_011]...)
+	if _, err = prepared(t, newTestCluster(), p, bothOptions); err != nil {
+		t.Errorf("10 objects wait for 1,001 others: err = %v", err)
 	}
 }
 
