@@ -104,8 +104,11 @@ type groupsAlone struct{ *config.Config }
 
 func (groupsAlone) ChangeRules(*unstructured.Unstructured) []config.RuleBinding { return nil }
 
+// maxWaits limits how often objects wait for others by change rules: a plan has each.
+const maxWaits = 1_000_000
+
 // constraints returns the order that the change groups and rules of objects ask for.
-func constraints(objects []plan.Ordered) (waits [][]int, errs []error) {
+func constraints(objects []plan.Ordered) (waits [][]int, errs []error, err error) {
 	nodes, errs := make([]changegraph.Node, len(objects)), make([]error, len(objects))
 	ruled, groups := false, groupsAlone{config.Default()}
 	for i, o := range objects {
@@ -120,13 +123,17 @@ func constraints(objects []plan.Ordered) (waits [][]int, errs []error) {
 		nodes[i], ruled = node, ruled || len(node.Rules) > 0
 	}
 	if !ruled {
-		return make([][]int, len(objects)), errs
+		return make([][]int, len(objects)), errs, nil
 	}
 	graph, err := changegraph.Build(nodes, changegraph.Options{KeepCycles: true})
-	if err != nil {
-		return make([][]int, len(objects)), append([]error{err}, errs[1:]...)
+	if err == nil && graph.Waits() > maxWaits {
+		err = fmt.Errorf("change rules let objects wait for others more than %d times: name smaller "+
+			"groups, or deploy the objects as an app", maxWaits)
 	}
-	return graph.Direct(), errs
+	if err != nil {
+		return nil, nil, err
+	}
+	return graph.Direct(), errs, nil
 }
 
 // UnknownGroups returns the groups that change rules of desired objects name and no object has.

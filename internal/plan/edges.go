@@ -47,7 +47,11 @@ func (b *builder) constrain() {
 			nodes, objects = append(nodes, i), append(objects, Ordered{n.object(), n.Op == Delete})
 		}
 	}
-	waits, errs := b.in.Policy.Constraints(objects)
+	waits, errs, err := b.in.Policy.Constraints(objects)
+	if err != nil {
+		b.errs = append(b.errs, err)
+		return
+	}
 	for k, i := range nodes {
 		from := &b.nodes[i]
 		if from.Op.IsDesired() {

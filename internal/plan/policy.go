@@ -57,8 +57,9 @@ type Policy struct {
 	Substitutions func(*unstructured.Unstructured) ([]mutation.Substitution, error)
 
 	// Constraints returns, for each of the objects, the indices of those that are written or deleted
-	// before it, beyond its dependencies; errors are by object too. Nil means that there are none.
-	Constraints func([]Ordered) (waits [][]int, errs []error)
+	// before it, beyond its dependencies; errors are by object too, and err is that of all together.
+	// Nil means that there are none.
+	Constraints func([]Ordered) (waits [][]int, errs []error, err error)
 
 	// Excluded returns why an object is neither written nor deleted in this run and stays in the
 	// record if it is there, or "". Nil means that no object is excluded.

@@ -52,8 +52,23 @@ type Graph struct {
 	nodes []Node
 }
 
+// Waits returns how many changes all changes wait for together, without joins; what two rules say
+// counts twice.
+func (g *Graph) Waits() (count int) {
+	for i := range g.Nodes {
+		for _, j := range g.Needs[i] {
+			if j < g.Nodes {
+				count++
+			} else {
+				count += len(g.Needs[j])
+			}
+		}
+	}
+	return count
+}
+
 // Direct returns, for every change, the changes that it waits for, without joins. The lists are
-// ascending.
+// ascending. They have as many items as Waits returns.
 func (g *Graph) Direct() [][]int {
 	direct := make([][]int, g.Nodes)
 	for i := range direct {
