@@ -132,9 +132,25 @@ func setFields(entry *metav1.ManagedFieldsEntry, set *fieldpath.Set) error {
 func ApplyResult(
 	want, live *unstructured.Unstructured, claimed []ContestedField, by Applier,
 ) (Patch, error) {
+	patch, _, err := afterApply(want, live, claimed, by)
+	return patch, err
+}
+
+// AfterApply returns a live object as a server-side apply of want leaves it, as far as known
+// without the server.
+func AfterApply(
+	want, live *unstructured.Unstructured, by Applier,
+) (*unstructured.Unstructured, error) {
+	_, after, err := afterApply(want, live, nil, by)
+	return after, err
+}
+
+func afterApply(
+	want, live *unstructured.Unstructured, claimed []ContestedField, by Applier,
+) (Patch, *unstructured.Unstructured, error) {
 	owners, _, err := readFieldSets(live, by.owns(live))
 	if err != nil {
-		return Patch{}, err
+		return Patch{}, nil, err
 	}
 	applied, _ := owners.alone(live.Object).(map[string]any)
 	paths := make([]fieldpath.Path, len(claimed))
@@ -142,6 +158,5 @@ func ApplyResult(
 		paths[i] = field.path
 	}
 	recorded := sides{recorded: applied, live: live.Object}.recording(paths).recorded
-	patch, _, err := ThreeWay(&unstructured.Unstructured{Object: recorded}, want, live)
-	return patch, err
+	return ThreeWay(&unstructured.Unstructured{Object: recorded}, want, live)
 }

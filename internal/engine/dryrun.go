@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -189,6 +190,12 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	}
 	answer = diff.Converted(answer, step.Have, r.plan.Manager, r.plan.LastApplied)
 	done.unstored = unstored(r.plan, step, answer)
+	kept := keptBy(r.plan, step, answer)
+	again := recreateKept(ctx, r.engine.Cluster, r.plan, step, answer, kept, &r.options)
+	if again != nil {
+		return again
+	}
+	done.reason = cmp.Or(done.reason, kept.reason(r.plan, step))
 	if unaltered(r.plan, step, answer) ||
 		len(done.unstored) > 0 && sameContent(answer, step.Have) {
 		done.op = plan.Unchanged

@@ -168,6 +168,10 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	if lacks := o.checkServed(ctx, c, carried, lost); lacks != nil {
 		return resend(p, carried, live, lacks)
 	}
+	kept := keptBy(p, carried, live)
+	if again := recreateKept(ctx, c, p, carried, live, kept, o); again != nil {
+		return again
+	}
 	done := amended(ctx, c, p, carried, live, o)
 	if done.unstored = lost; done.err != nil {
 		return done
@@ -180,7 +184,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 		}
 	}
 	carried = clearLeaving(carried)
-	done.reason = cmp.Or(writeReason(live), carried.Reason)
+	done.reason = cmp.Or(writeReason(live), carried.Reason, kept.reason(p, carried))
 	switch {
 	case o.DryRun == DryRunServer:
 		done.would = live
