@@ -90,3 +90,53 @@ func TestHeldIsNotRecreated(t *testing.T) {
 		}
 	}
 }
+
+// TestClaimsOfStatefulSetAreHeld has a stateful set whose volume claims go with it: it is recreated
+// only if claims may be deleted, and the result says what is lost.
+func TestClaimsOfStatefulSetAreHeld(t *testing.T) {
+	gk := schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
+	invalid := apierrors.NewInvalid(gk, "a", field.ErrorList{
+		field.Forbidden(field.NewPath("spec", "serviceName"), "field is immutable"),
+	})
+	set := func(service string) *unstructured.Unstructured {
+		obj := thing("StatefulSet/a")
+		obj.SetAPIVersion("apps/v1")
+		obj.Object["spec"] = map[string]any{"serviceName": service,
+			"persistentVolumeClaimRetentionPolicy": map[string]any{"whenDeleted": "Delete"}}
+		return obj
+	}
+	for _, in := range []plan.Replacement{"", plan.ReplaceAlways, plan.ReplaceImmutable} {
+		for _, allow := range []bool{false, true} {
+			each(t, string(in), func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{})
+				if _, err := w.apply(t.Context(), policy(), realRun, want(set("old"))...); err != nil {
+					t.Fatal(err)
+				}
+				rules := policy()
+				rules.RecreateHint = "--recreate KIND does it"
+				rules.Held = plan.AllowDelete{}.Held()
+				if allow {
+					rules.Held = plan.AllowDelete{"PersistentVolumeClaim"}.Held()
+				}
+				rules.Replacement = func(*unstructured.Unstructured) (plan.Replacement, error) {
+					return in, nil
+				}
+				if in != plan.ReplaceAlways {
+					w.Answers = map[object.Ref][]error{object.RefOf(set("")): {invalid}}
+				}
+				w.Wrote, w.lines = nil, nil
+				if _, err := w.apply(t.Context(), rules, engine.Options{DryRun: engine.DryRunServer},
+					want(set("new"))...); err != nil {
+					t.Fatal(err)
+				}
+				lines := strings.Join(w.lines, "\n")
+				const loss = "the data of its volume claims would be lost"
+				if failed := strings.Contains(lines, "failed"); failed == (allow && in != "") ||
+					!strings.Contains(lines, loss) ||
+					!allow && !strings.Contains(lines, "--allow-delete PersistentVolumeClaim") {
+					t.Errorf("allowed %t: %s", allow, lines)
+				}
+			})
+		}
+	}
+}
