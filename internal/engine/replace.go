@@ -38,7 +38,8 @@ func heldBack(p *plan.Plan, step *plan.Step, because error) *result {
 		return nil
 	}
 	if p.Holds(step) {
-		err := &plan.HeldError{Kind: step.Ref.GroupKind(), Err: because}
+		lost, held := plan.LostWith(step)
+		err := &plan.HeldError{Lost: lost, Kind: held, Err: because}
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
 	if dependent, ok := p.Dependent(step); ok {

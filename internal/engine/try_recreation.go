@@ -78,7 +78,7 @@ var serviceKind = schema.GroupKind{Kind: "Service"}
 
 // lossOf returns what is lost when the object of a step is deleted, after a colon; empty for none.
 func lossOf(step *plan.Step) string {
-	if lost := plan.LostWith(step.Ref.GroupKind()); lost != "" {
+	if lost, _ := plan.LostWith(step); lost != "" {
 		return ": " + lost + " would be lost"
 	}
 	return ""

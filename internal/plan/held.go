@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/object"
@@ -12,19 +13,36 @@ import (
 
 // HeldKinds are the kinds whose objects hold other objects or data, which are lost with them.
 var HeldKinds = []schema.GroupKind{
-	NamespaceKind, DefinitionKind, {Kind: "PersistentVolumeClaim"}, {Kind: "PersistentVolume"},
+	NamespaceKind, DefinitionKind, claimKind, {Kind: "PersistentVolume"},
 }
+
+var (
+	claimKind       = schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	statefulSetKind = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
+)
 
 // losses are what is lost with an object of each held kind.
 var losses = map[schema.GroupKind]string{
-	NamespaceKind:                   "all objects in it",
-	DefinitionKind:                  "all objects of its kind, in every namespace",
-	{Kind: "PersistentVolumeClaim"}: "the data of its volume",
-	{Kind: "PersistentVolume"}:      "the data on it",
+	NamespaceKind:              "all objects in it",
+	DefinitionKind:             "all objects of its kind, in every namespace",
+	claimKind:                  "the data of its volume",
+	{Kind: "PersistentVolume"}: "the data on it",
 }
 
-// LostWith returns what is lost with an object of a kind; empty for a kind that holds nothing.
-func LostWith(gk schema.GroupKind) string { return losses[gk] }
+// LostWith returns what is lost with the live object of a step, and the kind that holds it: that of
+// the object, or that of the volume claims of a stateful set which go with it. The text is empty if
+// nothing is.
+func LostWith(step *Step) (lost string, held schema.GroupKind) {
+	held = step.Ref.GroupKind()
+	if held == statefulSetKind && step.Have != nil {
+		policy, _, _ := unstructured.NestedString(step.Have.Object, "spec",
+			"persistentVolumeClaimRetentionPolicy", "whenDeleted")
+		if policy == "Delete" {
+			return "the data of its volume claims", claimKind
+		}
+	}
+	return losses[held], held
+}
 
 // ways are what users may do instead of recreating an object of a held kind whose field cannot be
 // changed, by the beginning of the field.
@@ -56,21 +74,25 @@ func HasWay(gk schema.GroupKind, field string) bool {
 	return false
 }
 
-// Holds reports whether the object of a step is of a kind that the plan does not delete.
-func (p *Plan) Holds(step *Step) bool { return slices.Contains(p.Held, step.Ref.GroupKind()) }
+// Holds reports whether the object of a step is of a kind that the plan does not delete, or holds
+// objects of one.
+func (p *Plan) Holds(step *Step) bool {
+	_, held := LostWith(step)
+	return slices.Contains(p.Held, held)
+}
 
 // Advice returns what users may do about fields of the object of a step that cannot be changed: for
 // an object that holds others or data, what keeps these, and what would be lost.
 func (p *Plan) Advice(step *Step, fields []string) string {
 	gk := step.Ref.GroupKind()
 	advice := strings.ReplaceAll(p.RecreateHint, "KIND", gk.String())
-	lost := LostWith(gk)
+	lost, held := LostWith(step)
 	if lost == "" {
 		return advice
 	}
 	if p.Holds(step) {
 		advice = fmt.Sprintf("it is held, because %s would be lost: only --allow-delete %s together "+
-			"with %s", lost, gk.Kind, advice)
+			"with %s", lost, held.Kind, advice)
 	} else {
 		advice += ", and " + lost + " would be lost"
 	}
@@ -86,13 +108,14 @@ func (p *Plan) Advice(step *Step, fields []string) string {
 
 // HeldError reports an object that is not deleted to be recreated, because of what it holds.
 type HeldError struct {
-	Kind schema.GroupKind
-	Err  error // why it would be recreated; may be nil
+	Lost string           // what would be lost
+	Kind schema.GroupKind // whose deletion has to be allowed
+	Err  error            // why it would be recreated; may be nil
 }
 
 func (e *HeldError) Error() string {
 	text := fmt.Sprintf("it is held, and not recreated, because %s would be lost; --allow-delete %s "+
-		"recreates it", LostWith(e.Kind), e.Kind.Kind)
+		"recreates it", e.Lost, e.Kind.Kind)
 	if e.Err != nil {
 		text += "\n" + e.Err.Error()
 	}
