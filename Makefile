@@ -1,6 +1,10 @@
 # The modules and everything built from them. A target is a line or two; what is longer is a script or a test.
 SHELL       := /bin/bash
 BIN         := $(CURDIR)/bin
+# What a release is built with, in all builds and checks, so that none compiles again what another has compiled. Without C
+# the programs run on every Linux; the race detector needs it.
+export GOFLAGS     := $(strip $(GOFLAGS) -trimpath)
+export CGO_ENABLED := 0
 PACKAGES    := ./...
 OTHERS      := ./mutants/... ./bench/... ./chart/... ./faults/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
 LIGHT       := $(OTHERS) ./e2e/...
@@ -32,11 +36,11 @@ GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'inter
 
 build: build-muster build-controller build-plane ## everything, into bin/
 
-build-muster: ## without C, so that it runs on every Linux, and the linker may leave out what only Go plugins could call; OUTLINED is small rather than fast
-	CGO_ENABLED=0 go build -trimpath $(OUTLINED:%=-gcflags=%/...=-l) -ldflags '-s -w $(if $(VERSION),$(RELEASED))' -o $(BIN)/muster$$(go env GOEXE) ./cmd/muster
+build-muster: ## the linker leaves out what only Go plugins could call; OUTLINED is small rather than fast
+	go build $(OUTLINED:%=-gcflags=%/...=-l) -ldflags '-s -w $(if $(VERSION),$(RELEASED))' -o $(BIN)/muster$$(go env GOEXE) ./cmd/muster
 
-build-controller: ## the controller, without C
-	cd controller && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w $(if $(VERSION),-X main.version=$(VERSION))' -o $(BIN)/ ./cmd/muster-controller
+build-controller: ## the controller
+	cd controller && go build -ldflags '-s -w $(if $(VERSION),-X main.version=$(VERSION))' -o $(BIN)/ ./cmd/muster-controller
 
 generate: ## the definition of Set, and the copies of its types
 	cd controller && go tool -modfile=tools/go.mod controller-gen object paths=./api/... crd output:crd:stdout >../deploy/crds/sets.yaml
@@ -81,6 +85,7 @@ tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=r
 	missing=$$(for pair in chromium:chromium dot:graphviz npm:npm tmux:tmux; do command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
 	if [ -n "$$missing" ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing fonts-dejavu-core >/dev/null; fi
 
+unit: export CGO_ENABLED := 1
 unit:
 	go test -race $(PACKAGES)
 	cd controller && go test -race $(PACKAGES)
@@ -94,8 +99,8 @@ e2e-alone e2e-beside: e2e-%:
 	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$*),-test.run,-test.skip) '$(ALONE)'
 
 build-tools: ## Helm, kapp, kpt (kpt live alone) and kapply, from their module, for tests of coming from them, into bin/tools/
-	cd local/tools && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/tools/ $(TOOLS)
-	cd local/tools && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/tools/kapply sigs.k8s.io/cli-utils/cmd
+	cd local/tools && go build -ldflags '-s -w' -o $(BIN)/tools/ $(TOOLS)
+	cd local/tools && go build -ldflags '-s -w' -o $(BIN)/tools/kapply sigs.k8s.io/cli-utils/cmd
 
 build-older: build build-tools ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older
