@@ -84,9 +84,8 @@ var contentFreeReasons = []metav1.StatusReason{
 
 // deniedPattern matches the part of a refusal that names the admission webhook or policy; its own
 // message follows.
-var deniedPattern = regexp.MustCompile(`^(?:\S+(?: "[^"]*")? is forbidden: )?` +
-	`(?:admission webhook "[^"]*"|\S+AdmissionPolicy '[^']*' with binding '[^']*')` +
-	` denied (?:the )?request\b`)
+var deniedPattern = regexp.MustCompile(`^(?:\S+(?: "[^"]*")? is forbidden: )?(?:` +
+	webhookDenies + `|` + policyDenies + `)`)
 
 // forbiddenPattern matches refusals by authorization, quotas and the end of a namespace, which
 // never quote the content of an object.

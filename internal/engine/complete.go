@@ -140,11 +140,10 @@ func (r *run) unknownResult(step *plan.Step) *result {
 	return &result{op: step.Op, outcome: event.Failed, err: err}
 }
 
-// tryWrite sends what a complete step decided. A dry run does not fail for what the run would
-// create.
+// tryWrite sends what a complete step decided. A dry run does not fail for what depends on the run.
 func (r *run) tryWrite(ctx context.Context, step *plan.Step, o *Options) *result {
 	done := act(ctx, r.engine.Cluster, r.plan, step, o)
-	if needed := r.createdBefore(step, done.err); needed != nil {
+	if needed := r.dependsOn(step, done.err); needed != nil {
 		return &result{op: step.Op, outcome: event.Succeeded, reason: unvalidated(needed)}
 	}
 	return done

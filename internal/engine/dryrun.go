@@ -17,7 +17,6 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // fallbackNamespace is the namespace in which objects are tried whose own does not exist yet. Every
@@ -90,19 +89,6 @@ func unvalidated(home *plan.Step) string {
 	return fmt.Sprintf("not validated by the server: %s would be %s by the same run", home.Ref, made)
 }
 
-// createdBefore returns the step that would create the object which a server dry run lacked by its
-// refusal; nil if there is none.
-func (r *run) createdBefore(step *plan.Step, refused error) *plan.Step {
-	if r.options.DryRun == DryRunNone || refused == nil {
-		return nil
-	}
-	i, ok := r.index[ready.MissingIn(refused.Error(), step.Ref.Namespace)]
-	if !ok || r.plan.Steps[i].Op != plan.Create {
-		return nil
-	}
-	return &r.plan.Steps[i]
-}
-
 // dryRunElsewhere asks the server to validate an object in the fallback namespace, because the run
 // would create its own. Errors that depend on the namespace are ignored.
 func (r *run) dryRunElsewhere(ctx context.Context, step, home *plan.Step) *result {
@@ -117,7 +103,7 @@ func (r *run) dryRunElsewhere(ctx context.Context, step, home *plan.Step) *resul
 	case err == nil || apierrors.IsAlreadyExists(err):
 		done.reason = fmt.Sprintf("validated in namespace %s: %s would be created by the same run",
 			fallbackNamespace, home.Ref)
-	case refusesContent(err):
+	case cluster.RefusalOf(err) == cluster.ByContent:
 		done.outcome = event.Failed
 		done.err = fmt.Errorf("tried in namespace %s, because %s would be created by the same run: %w",
 			fallbackNamespace, home.Ref, err)
@@ -126,10 +112,6 @@ func (r *run) dryRunElsewhere(ctx context.Context, step, home *plan.Step) *resul
 	}
 	return done
 }
-
-// refusesContent reports whether the server refuses what was sent as such, so that a run fails in
-// the same way: as invalid or unreadable.
-func refusesContent(err error) bool { return apierrors.IsInvalid(err) || cluster.Unreadable(err) }
 
 // mustConfirm reports whether a client dry run asks the server about a step: an update, or a
 // creation if there are few, unless it depends on a namespace or a definition that the same run
@@ -149,12 +131,11 @@ func (r *run) mustConfirm(step *plan.Step) bool {
 	}
 }
 
-// confirm sends the write of a step as a server dry run. A creation fails if the server refuses
-// its content. An updated object is unchanged if the server would not change it, such as after a
-// quantity that is only spelled differently. If the server refuses the update, the result is that
-// of the plan, unless fields are immutable. So it is if the server cannot tell, as its webhooks
-// cannot be called; the result says so. Of an update that the server merges, its answer is the
-// result: nothing else is known of that.
+// confirm sends the write of a step as a server dry run. As to refusals, see refused. An updated
+// object is unchanged if the server would not change it, such as after a quantity that is only
+// spelled differently. The result is that of the plan if the server cannot tell, as its webhooks
+// cannot be called; it says so. Of an update that the server merges, its answer is the result:
+// nothing else is known of that.
 func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	if replaces(step, plan.ReplaceAlways) {
 		return tryRecreation(ctx, r.engine.Cluster, r.plan, step, nil, &r.options)
@@ -176,11 +157,11 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 		return done
 	}
 	if step.Op == plan.Create {
-		if refusesContent(err) {
-			return &result{op: step.Op, outcome: event.Failed, err: err}
+		if err != nil {
+			return r.refused(step, err, done)
 		}
 		done.unstored = unstored(r.plan, step, answer)
-		return done // other refusals may depend on what the same run would create before
+		return done
 	}
 	if next, ok := r.plan.Exclude(step, tooMany(err)); ok {
 		return r.confirm(ctx, next)

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -57,7 +58,7 @@ func explainInvalid(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, err error, o *Options,
 ) (*plan.Step, error) {
 	if p.RecreateHint == "" || step.Op != plan.Update || step.Have == nil ||
-		!apierrors.IsInvalid(err) {
+		!apierrors.IsInvalid(err) || cluster.RefusalOf(err) == cluster.ByPolicy {
 		return step, err
 	}
 	next, fields, planErr := plannedRecreation(p, step)
@@ -181,10 +182,8 @@ func recreate(
 }
 
 // refusedConfirmation returns the result of a client dry run if the server refused to confirm the
-// update. That of invalid or unreadable content is the failure: a run would send
-// the same. Other refusals, such
-// as those of webhooks without dry runs, say nothing about a run, so that the result is that of the
-// plan unless fields are immutable.
+// update: see refused. Fields that are known to be immutable are the failure also if the server
+// says something else.
 func (r *run) refusedConfirmation(
 	ctx context.Context, step *plan.Step, refused error, planned *result,
 ) *result {
@@ -194,11 +193,11 @@ func (r *run) refusedConfirmation(
 	next, err := explainInvalid(ctx, r.engine.Cluster, r.plan, step, refused, &r.options)
 	immutable := (*ImmutableError)(nil)
 	if !errors.As(err, &immutable) {
-		switch {
-		case r.plan.RecreateHint == "":
+		if r.plan.RecreateHint == "" {
 			return planned
-		case refusesContent(refused):
-			return &result{op: step.Op, outcome: event.Failed, err: refused}
+		}
+		if planned = r.refused(step, refused, planned); planned.outcome == event.Failed {
+			return planned
 		}
 		var fields []string
 		next, fields, err = plannedRecreation(r.plan, step)

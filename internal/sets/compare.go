@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
@@ -265,7 +265,7 @@ func (c *Comparison) addOutlook(p *plan.Plan, o view.Outlook, stored *history.Ob
 		}
 	case verb == view.ToFail && (step.Op == plan.Create || step.Op == plan.Update):
 		d.Before, d.After = diff.Comparable(step.Have, step.Want, bookkeeping(p))
-		if !apierrors.IsForbidden(o.Err) && o.Err != nil {
+		if o.Err != nil && cluster.RefusalOf(o.Err) != cluster.ByRights {
 			d.Notes = []string{"the server would not accept it: " + firstLine(o.Err)}
 		}
 		if step.Op == plan.Create {

@@ -353,10 +353,12 @@ func (r *Recorder) explain(err error) error {
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.HasStatusCause(err, "NamespaceTerminating"):
 		return nil // the run has deleted the namespace of the record
-	case apierrors.IsForbidden(err):
+	case cluster.RefusalOf(err) == cluster.ByRights:
 		return fmt.Errorf("the history is not up to date: %w; it needs the right to list, create and "+
-			"delete secrets in namespace %s, and room in its quota; --history-limit=0 keeps no history", err,
+			"delete secrets in namespace %s; --history-limit=0 keeps no history", err,
 			r.store.Set.Namespace)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("the history is not up to date: %w; --history-limit=0 keeps no history", err)
 	default:
 		return fmt.Errorf("the history is not up to date: %w", err)
 	}

@@ -304,9 +304,10 @@ func TestRecorderDestroys(t *testing.T) {
 	}
 	secrets := schema.GroupKind{Kind: "Secret"}
 	server.ListFails = map[schema.GroupKind]error{secrets: apierrors.NewForbidden(
-		schema.GroupResource{Resource: "secrets"}, "", errors.New("no"))}
+		schema.GroupResource{Resource: "secrets"}, "", errors.New(
+			`User "ann" cannot list resource "secrets" in API group "" in the namespace "shop"`))}
 	err := record(o, engine.DryRunNone)
-	const want = "delete secrets in namespace shop, and room in its quota; " +
+	const want = "delete secrets in namespace shop; " +
 		"--history-limit=0 keeps no history"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("without permissions: %v", err)

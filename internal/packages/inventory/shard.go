@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -93,7 +92,7 @@ func (s *Store) writeShard(
 		return nil
 	}
 	err = s.send(ctx, p, cluster.Write{Object: next, Method: cluster.Replace, Subresource: "status"})
-	if apierrors.IsForbidden(err) {
+	if cluster.RefusalOf(err) == cluster.ByRights {
 		if _, allowed := s.mayWrite(ctx); allowed {
 			err = fmt.Errorf("%w; %s", err, withoutStatusHint)
 		}

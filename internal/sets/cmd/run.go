@@ -9,9 +9,8 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -411,7 +410,7 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 	refused, wrote := false, false
 	heard := heardOperation{Operation: op, listener: func(e event.Event) {
 		word.Event(e)
-		refused = refused || apierrors.IsForbidden(e.Err)
+		refused = refused || cluster.RefusalOf(e.Err) == cluster.ByRights
 		if len(e.Unstored) > 0 {
 			r.env.WarnUnstored(e.Ref, op.Plan().Steps[e.Step].Source, e.Unstored)
 		}

@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/packages/commands"
 )
 
@@ -48,7 +47,7 @@ func (f *Flags) OfferInventory(
 
 // HintAccess adds to an error about missing permissions how to find out about all of them.
 func (f *Flags) HintAccess(env *cli.Env, args []string, err error) error {
-	if !apierrors.IsForbidden(err) {
+	if cluster.RefusalOf(err) != cluster.ByRights {
 		return err
 	}
 	return fmt.Errorf("%w; %s", err, f.AccessHint(env, args))
