@@ -23,6 +23,7 @@ type immutableRule struct {
 	Unless map[string]any `json:"unless"`
 	Fields []string       `json:"fields"`
 	Except []string       `json:"except"`
+	Maps   []string       `json:"maps"`
 }
 
 // immutableRules returns the embedded rules. A test makes sure that they can be read.
@@ -42,9 +43,7 @@ func ImmutableChanges(live, want map[string]any) []string {
 	if !isBuiltin || !isAlike {
 		return nil
 	}
-	version, kind := fmt.Sprint(live["apiVersion"]), fmt.Sprint(live["kind"])
-	name := schema.FromAPIVersionAndKind(version, kind).GroupKind().String()
-	found := map[string]bool{}
+	name, found := kindOf(live), map[string]bool{}
 	for _, rule := range immutableRules() {
 		if !slices.Contains(rule.Kinds, name) || len(rule.When) > 0 && !hasFields(before, rule.When) ||
 			len(rule.Unless) > 0 && hasFields(before, rule.Unless) {
@@ -57,6 +56,27 @@ func ImmutableChanges(live, want map[string]any) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// UnstoredMaps returns the fields of an object that are maps without content, which a server does
+// not store, and refuses as a change if they are immutable.
+func UnstoredMaps(object map[string]any) (names []string) {
+	kind := kindOf(object)
+	for _, rule := range immutableRules() {
+		for _, name := range rule.Maps {
+			fields, isMap := object[name].(map[string]any)
+			if isMap && len(fields) == 0 && slices.Contains(rule.Kinds, kind) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// kindOf returns the kind of an object in the form KIND.GROUP.
+func kindOf(object map[string]any) string {
+	version, kind := fmt.Sprint(object["apiVersion"]), fmt.Sprint(object["kind"])
+	return schema.FromAPIVersionAndKind(version, kind).GroupKind().String()
 }
 
 // changes returns the fields at a path that differ and that the rule does not except.

@@ -107,9 +107,9 @@ func recoverError(err *error) {
 // sides are the three sides of a merge; recorded is nil if unknown.
 type sides struct{ recorded, want, live map[string]any }
 
-// sidesOf omits what a merge cannot change: status where it has requests of its own, and the rules
-// of aggregated roles. It omits status and managedFields of live unless want has
-// them: a merge never deletes fields that only live has.
+// sidesOf omits what a merge cannot change: status where it has requests of its own, the rules of
+// aggregated roles, and maps that are not stored. It omits status and managedFields of live unless
+// want has them: a merge never deletes fields that only live has.
 func sidesOf(recorded, want, live *unstructured.Unstructured) sides {
 	s := sides{want: withoutCreation(want.Object), live: live.Object}
 	if recorded != nil {
@@ -117,6 +117,11 @@ func sidesOf(recorded, want, live *unstructured.Unstructured) sides {
 	}
 	ignored := ignoredFields(want)
 	s.recorded, s.want = without(s.recorded, ignored...), without(s.want, ignored...)
+	for _, name := range builtin.UnstoredMaps(want.Object) {
+		if len(fieldsOf(s.recorded, name)) == 0 { // else it keeps what others have set
+			s.want = without(s.want, name)
+		}
+	}
 	if s.want["status"] == nil {
 		s.live = without(s.live, "status")
 	}
@@ -129,9 +134,17 @@ func sidesOf(recorded, want, live *unstructured.Unstructured) sides {
 }
 
 // WithoutIgnored returns an object without the fields that no apply can set: status where it has
-// requests of its own, and the rules of aggregated roles. It shares values with the object.
+// requests of its own, the rules of aggregated roles, and those of WithoutUnstoredMaps. It shares
+// values with the object.
 func WithoutIgnored(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: without(obj.Object, ignoredFields(obj)...)}
+	fields := without(obj.Object, ignoredFields(obj)...)
+	return WithoutUnstoredMaps(&unstructured.Unstructured{Object: fields})
+}
+
+// WithoutUnstoredMaps returns an object without the maps that are not stored, since they have no
+// content. A server may take them for a change. It shares values with the object.
+func WithoutUnstoredMaps(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: without(obj.Object, builtin.UnstoredMaps(obj.Object)...)}
 }
 
 // ignoredFields returns the fields of an object that no apply can set.

@@ -247,7 +247,8 @@ func request(
 	case len(step.Patch.Data) > 0:
 		w.Method, w.PatchType, w.Patch = cluster.Patch, step.Patch.Type, step.Patch.Data
 	case step.FullReplace && step.Have != nil:
-		w.Method, w.Object = cluster.Replace, withPreconditions(obj, step.Have)
+		w.Method = cluster.Replace
+		w.Object = withPreconditions(diff.WithoutUnstoredMaps(obj), step.Have)
 	case step.ServerSide && p.Preconditions && step.Have != nil:
 		w.Method, w.Object = cluster.Apply, withPreconditions(obj, step.Have)
 	case step.ServerSide && !p.Preconditions && (step.Leaving == nil || o.DryRun == DryRunNone):
