@@ -45,7 +45,8 @@ type Comparison struct {
 	// Manager and Operation say which owner is not another; no operation means both.
 	Manager   string
 	Operation metav1.ManagedFieldsOperationType
-	// TooMany are maps that would have too many fields with those of both objects, as in spec.source.
+	// TooMany are maps that would have too many fields with those of both objects, as in spec.source,
+	// or fields of Live that are too many.
 	TooMany []string
 	// KeepFormerNames leaves the former names of fields that are removed.
 	KeepFormerNames bool

@@ -45,7 +45,7 @@ func Obstacles(c Comparison) (found []ContestedField, err error) {
 	if err != nil {
 		return nil, err
 	}
-	alone := in.surplus(c.TooMany)
+	alone := in.surplus(c.TooMany, ownedByOthers(c.Live, c.Manager))
 	if !c.KeepFormerNames {
 		alone = append(alone, formerNames(sidesOf(owned, WithoutNulls(c.Want), c.Live), c.Want)...)
 	}

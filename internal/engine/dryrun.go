@@ -163,8 +163,12 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 		done.unstored = unstored(r.plan, step, answer)
 		return done
 	}
-	if next, ok := r.plan.Exclude(step, tooMany(err)); ok {
-		return r.confirm(ctx, next)
+	if apierrors.IsInvalid(err) {
+		next, why := exclude(ctx, r.engine.Cluster, r.plan, step, err)
+		if next != nil {
+			return r.confirm(ctx, next)
+		}
+		err = why
 	}
 	if err != nil {
 		return r.refusedConfirmation(ctx, step, err, done)

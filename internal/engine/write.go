@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
@@ -43,9 +41,13 @@ func apply(
 			step = next
 			stored, refused = write(ctx, c, p, step, o)
 		}
-		if next, ok := p.Exclude(step, tooMany(refused)); ok && stored == nil {
-			step = next
-			continue
+		if stored == nil && apierrors.IsInvalid(refused) {
+			next, why := exclude(ctx, c, p, step, refused)
+			if next != nil {
+				step = next
+				continue
+			}
+			refused = why
 		}
 		if stored != nil || !overtaken(step, refused) {
 			return step, stored, refused
@@ -129,21 +131,6 @@ func overtaken(step *plan.Step, err error) bool {
 		return apierrors.IsAlreadyExists(err) || changed && step.ServerSide
 	}
 	return apierrors.IsNotFound(err) || changed
-}
-
-// tooMany returns the maps of which a refusal says that they may have one field only.
-func tooMany(err error) (fields []string) {
-	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return nil
-	}
-	for _, cause := range status.Status().Details.Causes {
-		if cause.Type == metav1.CauseType(field.ErrorTypeTooMany) &&
-			strings.Contains(cause.Message, "must have at most 1 ") {
-			fields = append(fields, cause.Field)
-		}
-	}
-	return fields
 }
 
 // conflicts returns the fields over which a server-side apply failed.

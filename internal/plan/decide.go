@@ -109,7 +109,8 @@ func (w writeMode) decideClientSide(
 	if want, err = w.ignore.Keep(want, step.Have); err != nil {
 		return fmt.Errorf("keep ignored fields: %w", err)
 	}
-	applied = diff.WithSurplus(former.withMarks(applied, step.Have), want, step.Have, step.TooMany)
+	applied = diff.WithSurplus(former.withMarks(applied, step.Have), want, step.Have, w.manager,
+		step.TooMany)
 	if !w.strict {
 		applied = diff.WithFormerNames(object.WithoutServerAnnotations(applied), want, step.Have)
 	}

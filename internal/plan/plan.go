@@ -154,7 +154,8 @@ type Step struct {
 	// Obstacles are live fields and list items that cannot be beside what a server-side apply sets,
 	// and that it does not remove. The run takes them over before.
 	Obstacles []diff.ContestedField `json:"obstacles,omitempty"`
-	// TooMany are maps of which the server has refused the fields of others beside those of Want.
+	// TooMany are maps of which the server has refused the fields of others beside those of Want, or
+	// such fields.
 	TooMany []string `json:"-"`
 	// Unmerged is why the object of an update could not be merged into the live one; the update fails.
 	Unmerged error `json:"-"`
