@@ -107,3 +107,36 @@ func TestClientDryRunFindsRefusals(t *testing.T) {
 		}
 	}
 }
+
+// A field that the server does not have is explained by the kind of the object.
+func TestUndeclaredFields(t *testing.T) {
+	refused := apierrors.NewInternalError(errors.New("failed to create typed patch object (n/a; " +
+		"example.com/v1, Kind=Widget): .spec.sail: field not declared in schema"))
+	for name, says := range map[string]string{
+		"Widget/a": "the cluster's definition of the kind Widget.example.com has no such field: update " +
+			"the definition first, or take the field out of the manifest",
+		"Service/a": "this server has no such field of the kind Service: take it out of the manifest, " +
+			"or update the server",
+	} {
+		for _, mode := range []engine.DryRun{engine.DryRunServer, engine.DryRunNone} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{Fails: map[object.Ref]error{ref(name): refused}})
+				p := policy()
+				p.ServerSide, p.RecreateHint = true, "recreate it"
+				failure := ""
+				w.hear = func(e event.Event) {
+					if e.Kind == event.Acted && e.Err != nil {
+						failure = e.Err.Error()
+					}
+				}
+				if _, err := w.apply(t.Context(), p, engine.Options{DryRun: mode},
+					want(thing(name))...); err != nil {
+					t.Fatal(err)
+				}
+				if failure != refused.Error()+"\n"+says {
+					t.Errorf("%s: %s", name, failure)
+				}
+			})
+		}
+	}
+}
