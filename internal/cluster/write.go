@@ -398,8 +398,14 @@ func FieldsUnknown(err error) bool {
 		return false
 	}
 	text := err.Error()
-	return apierrors.IsBadRequest(err) && strings.Contains(text, strictMark) ||
-		strings.Contains(text, undeclaredMark)
+	return apierrors.IsBadRequest(err) && strings.Contains(text, strictMark) || FieldsUndeclared(err)
+}
+
+// FieldsUndeclared reports whether the server refused a server-side apply because its definition of
+// the kind does not have a field.
+func FieldsUndeclared(err error) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) && strings.Contains(err.Error(), undeclaredMark)
 }
 
 // unreadableMark is the mark of the server's refusals of content that its type cannot hold.

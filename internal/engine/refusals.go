@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -74,4 +75,19 @@ func admits(by, ref object.Ref) bool {
 		return ref.Kind == "PersistentVolumeClaim" && ref.Group == ""
 	}
 	return by.Group == "admissionregistration.k8s.io"
+}
+
+// explainUndeclared adds to a refusal of a field that the definition of the kind does not have what
+// helps.
+func explainUndeclared(p *plan.Plan, step *plan.Step, err error) error {
+	if p.RecreateHint == "" || !cluster.FieldsUndeclared(err) {
+		return err
+	}
+	kind := step.Ref.GroupKind()
+	if _, isBuiltin := builtin.TypeMeta(step.Want.GroupVersionKind()); isBuiltin {
+		return fmt.Errorf("%w\nthis server has no such field of the kind %s: take it out of the "+
+			"manifest, or update the server", err, kind)
+	}
+	return fmt.Errorf("%w\nthe cluster's definition of the kind %s has no such field: update the "+
+		"definition first, or take the field out of the manifest", err, kind)
 }

@@ -146,6 +146,7 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	case step.Releases && apierrors.IsNotFound(err):
 		return &result{op: step.Op, outcome: event.Succeeded}
 	case err != nil:
+		err = explainUndeclared(p, step, err)
 		return &result{op: step.Op, outcome: event.Failed, err: err, stored: live != nil}
 	case carried.Op == plan.Skip && isPrerequisite(step.Ref):
 		// The plan for its dependents would be another one with the present object.
