@@ -191,9 +191,13 @@ func indexOf(list []any, element fieldpath.PathElement) int {
 	})
 }
 
-// LeaveOut removes a contested field from an object, in place, with the maps that it leaves empty.
-// The object must not share values with others.
-func (f ContestedField) LeaveOut(obj *unstructured.Unstructured) { leaveOut(obj.Object, f.path) }
+// LeaveOut removes a contested field from an object, in place, with the maps that it leaves empty;
+// for an obstacle, what cannot be beside that. The object must not share values with others.
+func (f ContestedField) LeaveOut(obj *unstructured.Unstructured) {
+	if !f.LeaveOutRivals(obj) {
+		leaveOut(obj.Object, f.path)
+	}
+}
 
 func leaveOut(value any, path fieldpath.Path) {
 	if len(path) == 0 || path[0].FieldName == nil && path[0].Key == nil {
@@ -218,8 +222,13 @@ func leaveOut(value any, path fieldpath.Path) {
 }
 
 // Keep sets a contested field of an object, in place, to the live value, or removes it if there is
-// none. It does nothing if the object lacks the list item or the map with the field.
+// none. It does nothing if the object lacks the list item or the map with the field. An obstacle
+// takes the place of what cannot be beside it.
 func (f ContestedField) Keep(obj, live *unstructured.Unstructured) {
+	if f.LeaveOutRivals(obj) {
+		f.keepObstacle(obj, live)
+		return
+	}
 	value, ok := valueAt(live.Object, f.path)
 	parent, isThere := valueAt(obj.Object, f.path[:len(f.path)-1])
 	fields, isMap := parent.(map[string]any)

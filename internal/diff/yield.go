@@ -18,9 +18,9 @@ func (f ContestedField) LeaveOutRivals(want *unstructured.Unstructured) bool {
 	return len(f.rivals) > 0
 }
 
-// KeepObstacle puts an obstacle of a live object into a desired one, in place, after
+// keepObstacle puts an obstacle of a live object into a desired one, in place, after
 // LeaveOutRivals.
-func (f ContestedField) KeepObstacle(want, live *unstructured.Unstructured) {
+func (f ContestedField) keepObstacle(want, live *unstructured.Unstructured) {
 	value, ok := valueAt(live.Object, f.path)
 	last := len(f.path) - 1
 	switch {

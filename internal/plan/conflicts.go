@@ -266,14 +266,21 @@ func (w writeMode) ownApplied(live *unstructured.Unstructured) *unstructured.Uns
 // Settle returns the object of a comparison, which is Merged, with the live values of the fields
 // that are left to controllers, and the contested fields.
 func (c Conflicts) Settle(in diff.Comparison) (*unstructured.Unstructured, []Contest, error) {
-	step, w := Step{Have: in.Live}, writeMode{conflicts: c}
-	var err error
+	step, w := Step{Have: in.Live}, writeMode{conflicts: c, manager: in.Manager}
+	obstacles, want, err := w.yieldObstacles(in.Live, in.Want, in.Base)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, o := range obstacles {
+		o.Keep(want, in.Live)
+	}
+	in.Want = want
 	if step.Contested, err = contestsOf(in); err != nil {
 		return nil, nil, err
 	}
 	left := w.leftFields(step.Contested)
 	if len(left) == 0 {
-		return in.Want, step.Contested, nil
+		return in.Want, append(obstacles, step.Contested...), nil
 	}
 	in.Want = in.Want.DeepCopy()
 	for _, field := range left {
@@ -281,7 +288,7 @@ func (c Conflicts) Settle(in diff.Comparison) (*unstructured.Unstructured, []Con
 	}
 	still, err := contestsOf(in)
 	step.markLeft(still)
-	return in.Want, step.Contested, err
+	return in.Want, append(obstacles, step.Contested...), err
 }
 
 // obstacles returns the fields of a live object that are in the way of a server-side apply, with

@@ -119,7 +119,7 @@ func (w writeMode) decideClientSide(
 		return err
 	}
 	for _, c := range left {
-		c.KeepObstacle(want, step.Have)
+		c.Keep(want, step.Have)
 	}
 	m, err := w.yield(step, want, func(want *unstructured.Unstructured) (m merged, err error) {
 		if applied != nil && !annotated {
@@ -257,7 +257,7 @@ func (w writeMode) decideServerSide(
 		want = want.DeepCopy()
 	}
 	for _, c := range left {
-		c.LeaveOutRivals(want)
+		c.LeaveOut(want)
 	}
 	step.Contested = append(left, step.Contested...)
 	w.keepManifest(step, manifest)
