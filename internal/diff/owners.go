@@ -32,6 +32,31 @@ func Owners(live *unstructured.Unstructured, field string) ([]FieldOwner, error)
 	return owners, nil
 }
 
+// OwnsSame reports whether a manager owns the same fields in two states of an object, by whichever
+// operations.
+func OwnsSame(manager string, before, after *unstructured.Unstructured) (bool, error) {
+	own := func(obj *unstructured.Unstructured) (*fieldpath.Set, error) {
+		owned := fieldpath.NewSet()
+		for _, entry := range obj.GetManagedFields() {
+			if !isOf(entry, manager, obj.GetAPIVersion()) {
+				continue
+			}
+			set, err := managedSet(entry)
+			if err != nil {
+				return nil, err
+			}
+			owned = owned.Union(set)
+		}
+		return owned, nil
+	}
+	was, err := own(before)
+	if err != nil {
+		return false, err
+	}
+	is, err := own(after)
+	return err == nil && was.Equals(is), err
+}
+
 // ClientSideManagers returns the managers that applied a live object client-side: those that own,
 // by Update, the last-applied annotation. A server-side apply removes their fields only after these
 // have moved to its own manager.

@@ -8,7 +8,6 @@ import (
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -190,17 +189,19 @@ func (r *run) confirm(ctx context.Context, step *plan.Step) *result {
 	return done
 }
 
-// unaltered reports whether an update leaves the object of a step as it was read, by the answer to
-// a dry run. What others may have written since then does not count: the status, unless the
-// update has one, and who owns fields, but for those that a server-side apply owns.
+// unaltered reports whether an update leaves the object of a step as it was read, by the answer.
+// What others may have written since then does not count: the status, unless the update has one,
+// and who owns fields, but for those that the manager of a server-side apply owns.
 func unaltered(p *plan.Plan, step *plan.Step, answer *unstructured.Unstructured) bool {
+	if step.ServerSide {
+		// The server takes equal metrics of an autoscaler for others, and makes the manager of each
+		// update their owner.
+		if same, err := diff.OwnsSame(p.Manager, step.Have, answer); err != nil || !same {
+			return false
+		}
+	}
 	fields := func(obj *unstructured.Unstructured) map[string]any {
-		kept := reheaded(obj, func(metadata map[string]any) {
-			delete(metadata, "resourceVersion")
-			if step.ServerSide {
-				metadata["managedFields"] = ownEntries(obj, p.Manager)
-			}
-		})
+		kept := reheaded(obj, func(metadata map[string]any) { delete(metadata, "resourceVersion") })
 		if !sendsStatus(step) {
 			delete(kept.Object, "status")
 		}
@@ -217,15 +218,4 @@ func sendsStatus(step *plan.Step) bool {
 	var fields map[string]json.RawMessage
 	err := json.Unmarshal(step.Patch.Data, &fields)
 	return err != nil || fields["status"] != nil
-}
-
-// ownEntries returns the managed fields of a manager, without the times of its writes.
-func ownEntries(obj *unstructured.Unstructured, manager string) (own []metav1.ManagedFieldsEntry) {
-	for _, entry := range obj.GetManagedFields() {
-		if entry.Manager == manager && entry.Subresource == "" {
-			entry.Time = nil
-			own = append(own, entry)
-		}
-	}
-	return own
 }

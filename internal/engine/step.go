@@ -186,15 +186,13 @@ func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o 
 	}
 	carried = clearLeaving(carried)
 	done.reason = cmp.Or(writeReason(live), carried.Reason, kept.reason(p, carried))
-	switch {
-	case o.DryRun == DryRunServer:
+	if o.DryRun == DryRunServer {
 		done.would = live
-		if carried.Have != nil && (unaltered(p, carried, live) ||
-			len(lost) > 0 && sameContent(live, carried.Have)) {
-			done.op = plan.Unchanged // a dry run returns no new resource version
-		}
-	case carried.Have != nil && (live.GetResourceVersion() == carried.Have.GetResourceVersion() ||
-		len(lost) > 0 && sameContent(live, carried.Have)):
+	}
+	switch have := carried.Have; {
+	case have == nil:
+	case o.DryRun == DryRunNone && live.GetResourceVersion() == have.GetResourceVersion(),
+		unaltered(p, carried, live), len(lost) > 0 && sameContent(live, have):
 		done.op = plan.Unchanged
 	}
 	return done
