@@ -1,12 +1,16 @@
 package builtin
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 )
 
 // TestDefaultsText covers what is checked when the embedded rules are read.
@@ -142,6 +146,34 @@ func TestStored(t *testing.T) {
 	} {
 		if _, ok := Stored(none); ok {
 			t.Errorf("%v fits", none)
+		}
+	}
+}
+
+// TestStoredByServer checks that manifests have the normal form of what a server stores of them:
+// all of its defaults are known.
+func TestStoredByServer(t *testing.T) {
+	data, err := os.ReadFile("testdata/stored.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range strings.SplitSeq(string(data), "\n---\n") {
+		converted, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pair map[string]map[string]any
+		if err := utiljson.Unmarshal(converted, &pair); err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprint(pair["manifest"]["kind"], " ", pair["manifest"]["metadata"])
+		manifest, ok := Stored(pair["manifest"])
+		stored, known := Stored(pair["stored"])
+		if !ok || !known {
+			t.Errorf("%s is no built-in kind", name)
+		}
+		if diff := cmp.Diff(stored, manifest); diff != "" {
+			t.Errorf("%s (-stored +manifest):\n%s", name, diff)
 		}
 	}
 }
