@@ -34,6 +34,7 @@ type rule struct {
 	Like  map[string]string `json:"like"`  // fields whose text matches these expressions
 
 	Set  map[string]any    `json:"set"`  // values of fields without one
+	Zero map[string]any    `json:"zero"` // the same of fields for which zero is no value
 	Copy map[string]string `json:"copy"` // the same, copied from the second field
 	Use  string            `json:"use"`  // a shape whose rules apply
 
@@ -127,6 +128,11 @@ func (d *defaults) descend(r *rule, path []string, value any) {
 func (r *rule) fill(fields map[string]any) {
 	for name, value := range r.Set {
 		if fields[name] == nil || fields[name] == "" {
+			fields[name] = runtime.DeepCopyJSONValue(value)
+		}
+	}
+	for name, value := range r.Zero {
+		if fields[name] == nil || fields[name] == int64(0) {
 			fields[name] = runtime.DeepCopyJSONValue(value)
 		}
 	}
