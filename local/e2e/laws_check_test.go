@@ -164,7 +164,7 @@ func (b *batch) deploy(version int, when string) {
 	for {
 		b.leaveOutFailed()
 		plan, planText := b.plan("plan", b.source(version), b.flags()...)
-		before := b.live()
+		before := b.read()
 		out, errs, code := b.muster("apply", b.source(version), append(b.flags(), "--yes", limit)...)
 		text := planText + failures(out+errs)
 		if code == 0 && planText == "" {
@@ -207,8 +207,18 @@ func (b *batch) blame(when, out string) bool {
 	return blamed
 }
 
-// live returns the contents of the live objects, with their UIDs, by their keys.
+// live returns the contents of the live objects, by their keys.
 func (b *batch) live() map[string]*unstructured.Unstructured {
+	b.t.Helper()
+	found := b.read()
+	for key, obj := range found {
+		found[key] = content(obj, obj.GetName())
+	}
+	return found
+}
+
+// read returns the live objects, by their keys.
+func (b *batch) read() map[string]*unstructured.Unstructured {
 	b.t.Helper()
 	found := map[string]*unstructured.Unstructured{}
 	for _, m := range slices.Concat(b.members, b.dropped) {
@@ -218,8 +228,7 @@ func (b *batch) live() map[string]*unstructured.Unstructured {
 			continue
 		}
 		check(b.t, err)
-		found[m.key()] = content(obj, name)
-		found[m.key()].SetUID(obj.GetUID())
+		found[m.key()] = obj
 	}
 	return found
 }
@@ -349,7 +358,7 @@ func (b *batch) rollBack() bool {
 		source = source[:2]
 	}
 	plan, failed := b.plan("rollback --dry-run", source, b.flags()...)
-	before := b.live()
+	before := b.read()
 	out, errs, code := b.muster("rollback --yes", source, append(b.flags(), limit)...)
 	if failed += failures(out + errs); code != 0 {
 		if !b.blame("a rollback", failed) {

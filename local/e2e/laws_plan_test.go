@@ -12,24 +12,27 @@ import (
 )
 
 // checkPlan checks that a plan had the objects that have changed since, with the fields that have,
-// and no others, and that it announced which objects are recreated.
+// and no others, and that it announced which objects are recreated. Before is what was read after
+// the plan.
 func (b *batch) checkPlan(
 	when string, plan map[string]planned, before map[string]*unstructured.Unstructured,
 ) {
 	b.t.Helper()
-	after := b.live()
+	after := b.read()
 	for _, m := range b.members {
 		if m.failed {
 			continue
 		}
 		was, is, p := before[m.key()], after[m.key()], plan[m.key()]
-		changed := !reflect.DeepEqual(was, is)
+		written := !reflect.DeepEqual(bookkeeping(was), bookkeeping(is))
 		recreated := was != nil && is != nil && was.GetUID() != is.GetUID()
+		was, is = contentOrNil(was), contentOrNil(is)
+		changed := recreated || !reflect.DeepEqual(was, is)
 		switch {
 		case changed && p.Action == "":
 			b.fail(m, when, "it was changed, and the plan had nothing\nbefore:\n%s\nafter:\n%s",
 				asYAML(was), asYAML(is))
-		case !changed && len(p.Changes) > 0:
+		case !changed && (len(p.Changes) > 0 || p.Action == "configure" && !written):
 			b.fail(m, when, "the plan had %v, and nothing was changed", p)
 		case recreated != (p.Action == "recreate"):
 			b.fail(m, when, "recreated: %t, but the plan had %v", recreated, p)
@@ -37,6 +40,30 @@ func (b *batch) checkPlan(
 			b.checkFields(m, when, p, was, is)
 		}
 	}
+}
+
+// contentOrNil returns the content of an object, nil if there is none.
+func contentOrNil(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	if obj == nil {
+		return nil
+	}
+	return content(obj, obj.GetName())
+}
+
+// bookkeeping returns what shows in an object who has applied what: annotations, and who owns its
+// fields. A plan that shows no field of an object that is configured says that only this changes.
+func bookkeeping(obj *unstructured.Unstructured) []any {
+	if obj == nil {
+		return nil
+	}
+	kept := []any{obj.GetAnnotations(), obj.GetLabels()}
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Subresource == "" {
+			entry.Time = nil
+			kept = append(kept, entry)
+		}
+	}
+	return kept
 }
 
 // checkFields checks that a plan had the fields of an object that have changed, and no others.
@@ -49,9 +76,7 @@ func (b *batch) checkFields(m *member, when string, p planned, was, is *unstruct
 			shown = append(shown, laws.Shown(change.Path))
 		}
 	}
-	changed := slices.DeleteFunc(laws.Changed(was, is), func(path string) bool {
-		return path == ".metadata.uid"
-	})
+	changed := laws.Changed(was, is)
 	if missing := without(changed, shown); len(missing) > 0 {
 		b.fail(m, when, "the plan did not show that these change: %v; it had %v", missing, p)
 	} else if idle := without(shown, changed); len(idle) > 0 {
