@@ -30,6 +30,7 @@ type comparison struct {
 	owned    *owned
 	managers []Manager
 	fields   []Field
+	room     int // bytes that the places of parts of values may take
 }
 
 func newComparison(want, live *unstructured.Unstructured, o Options) (*comparison, error) {
@@ -39,8 +40,8 @@ func newComparison(want, live *unstructured.Unstructured, o Options) (*compariso
 	}
 	c := &comparison{
 		Options: o, secret: object.IsSecret(want) || object.IsSecret(live), owned: root,
-		managers: managers,
-		want:     want.Object, stored: want.Object, live: live.Object,
+		managers: managers, room: maxPlaces,
+		want: want.Object, stored: want.Object, live: live.Object,
 	}
 	if c.secret {
 		c.want = withData(c.want)
@@ -197,8 +198,8 @@ func (c *comparison) values(p place, want, stored, live any) {
 	case map[string]any:
 		l, ok := live.(map[string]any)
 		d, _ := stored.(map[string]any)
-		if ok {
-			for _, key := range sortedKeys(w, l) {
+		if keys := sortedKeys(w, l); ok && c.hasRoom(p, len(keys)) {
+			for _, key := range keys {
 				c.field(p.field(key), w[key], d[key], l[key])
 			}
 			return
@@ -206,7 +207,7 @@ func (c *comparison) values(p place, want, stored, live any) {
 	case []any:
 		l, ok := live.([]any)
 		d, same := stored.([]any)
-		if ok && same && len(d) == len(w) {
+		if ok && same && len(d) == len(w) && c.hasRoom(p, len(w)+len(l)) {
 			c.lists(p, w, d, l)
 			return
 		}
@@ -224,7 +225,7 @@ func (c *comparison) addition(p place, stored, live any) {
 		return
 	}
 	l, isMap := live.(map[string]any)
-	if isMap && len(l) > 0 && (p.owned == nil || len(p.owned.fields) > 0) {
+	if isMap && len(l) > 0 && (p.owned == nil || len(p.owned.fields) > 0) && c.hasRoom(p, len(l)) {
 		d, _ := stored.(map[string]any)
 		for _, key := range sortedKeys(l) {
 			c.addition(p.field(key), d[key], l[key])
@@ -233,12 +234,13 @@ func (c *comparison) addition(p place, stored, live any) {
 	}
 	list, isList := live.([]any)
 	t := p.owned.listType()
-	if isList && (len(t.keys) > 0 || t.values) {
+	if isList && (len(t.keys) > 0 || t.values) && c.hasRoom(p, len(list)) {
 		d, _ := stored.([]any)
+		found := newMatcher(d, t)
 		for i, item := range list {
 			in := p.item(item, t)
 			in.route[len(in.route)-1].live = i + 1
-			if at := match(d, item, t); at >= 0 {
+			if at := found.match(item); at >= 0 {
 				c.addition(in, d[at], item)
 			} else {
 				c.add(in, Added, nil, item)

@@ -17,7 +17,8 @@ import (
 func custom(t *testing.T, spec, owned string) *unstructured.Unstructured {
 	t.Helper()
 	obj := &unstructured.Unstructured{}
-	err := utiljson.Unmarshal([]byte(`{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a", `+
+	err := utiljson.Unmarshal([]byte(`{"apiVersion": "example.com/v1", "kind": "Thing", `+
+		`"metadata": {"name": "a", `+
 		`"namespace": "n", "managedFields": [{"manager": "kubectl-edit", "operation": "Update", `+
 		`"apiVersion": "example.com/v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": `+owned+
 		`}}]}, "spec": `+spec+"}"), &obj.Object)

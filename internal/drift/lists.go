@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // lists compares two lists as the server merges them. Where nobody owns an item, so that this is
@@ -22,22 +20,21 @@ func (c *comparison) lists(p place, want, stored, live []any) {
 			return
 		}
 	}
-	taken := map[int]bool{}
+	found := newMatcher(live, t)
 	for i := range want {
-		at := matchOnly(live, stored[i], t, taken)
+		at := found.match(stored[i])
 		if at < 0 {
 			in := p.item(stored[i], t)
 			in.route[len(in.route)-1].index = i
 			c.add(in, Removed, want[i], nil)
 			continue
 		}
-		taken[at] = true
 		in := p.item(live[at], t)
 		in.route[len(in.route)-1].index, in.route[len(in.route)-1].live = i, at+1
 		c.values(in, want[i], stored[i], live[at])
 	}
 	for i, item := range live {
-		if !taken[i] {
+		if !found.taken[i] {
 			in := p.item(item, t)
 			in.route[len(in.route)-1].live = i + 1
 			c.add(in, Added, nil, item)
@@ -120,38 +117,6 @@ func keyText(keys map[string]any, names []string) string {
 		}
 	}
 	return strings.Join(parts, ",")
-}
-
-// match returns the index of the item with the same keys or value, or -1.
-func match(list []any, item any, t listType) int {
-	return matchOnly(list, item, t, nil)
-}
-
-// matchOnly returns the index of the first item with the same keys or value that is not taken, or
-// -1. A key that the item lacks matches any: the server has a default for it.
-func matchOnly(list []any, item any, t listType, taken map[int]bool) int {
-	fields, _ := item.(map[string]any)
-	for i, other := range list {
-		if taken[i] {
-			continue
-		}
-		if t.values {
-			if jsonvalue.Equal(other, item) {
-				return i
-			}
-			continue
-		}
-		others, _ := other.(map[string]any)
-		same := true
-		for _, key := range t.keys {
-			value, ok := fields[key]
-			same = same && (!ok || jsonvalue.Equal(value, others[key]))
-		}
-		if same {
-			return i
-		}
-	}
-	return -1
 }
 
 // ValueText returns a value on one line, shortened in the middle: a text itself, others as JSON.

@@ -7,8 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // owned is a place in a live object with the entries of managedFields that own it.
@@ -17,6 +15,9 @@ type owned struct {
 	leaves []int // of these, those that own the value as a whole
 	fields map[string]*owned
 	items  []*ownedItem
+
+	byText map[string]*ownedItem // the items by their elements
+	groups []ownedGroup          // the items by the names of their keys, once they are needed
 }
 
 // ownedItem is an item of a list that merges item by item.
@@ -44,46 +45,54 @@ func readOwned(live *unstructured.Unstructured) (*owned, []Manager, error) {
 			return nil, nil, fmt.Errorf("read managed fields of %q: %w", entry.Manager, err)
 		}
 		at := len(managers) - 1
-		set.Iterate(func(path fieldpath.Path) {
-			place := root.at(path)
-			place.owners = append(place.owners, at)
-		})
-		set.Leaves().Iterate(func(path fieldpath.Path) {
-			place := root.at(path)
-			place.leaves = append(place.leaves, at)
-		})
+		root.add(set, at)
 	}
 	return root, managers, nil
 }
 
-// at returns the place of a path, creating it if necessary.
-func (o *owned) at(path fieldpath.Path) *owned {
-	for _, element := range path {
-		if element.FieldName == nil {
-			o = o.item(element)
-			continue
+// add adds an entry as the owner of the places of a set.
+func (o *owned) add(set *fieldpath.Set, entry int) {
+	for element := range set.Members.All() {
+		place := o.at(element)
+		place.owners = append(place.owners, entry)
+		if _, isInner := set.Children.Get(element); !isInner {
+			place.leaves = append(place.leaves, entry)
 		}
-		if o.fields == nil {
-			o.fields = map[string]*owned{}
-		}
-		name := *element.FieldName
-		if o.fields[name] == nil {
-			o.fields[name] = &owned{}
-		}
-		o = o.fields[name]
 	}
-	return o
+	for element := range set.Children.All() {
+		inner, _ := set.Children.Get(element)
+		o.at(element).add(inner, entry)
+	}
+}
+
+// at returns the place of a field or an item, creating it if necessary.
+func (o *owned) at(element fieldpath.PathElement) *owned {
+	if element.FieldName == nil {
+		return o.item(element)
+	}
+	if o.fields == nil {
+		o.fields = map[string]*owned{}
+	}
+	name := *element.FieldName
+	if o.fields[name] == nil {
+		o.fields[name] = &owned{}
+	}
+	return o.fields[name]
 }
 
 func (o *owned) item(element fieldpath.PathElement) *owned {
-	for _, known := range o.items {
-		if known.element.Equals(element) {
-			return &known.owned
-		}
+	text, err := fieldpath.SerializePathElement(element)
+	if err != nil {
+		text = element.String()
 	}
-	added := &ownedItem{element: element}
-	o.items = append(o.items, added)
-	return &added.owned
+	if o.byText == nil {
+		o.byText = map[string]*ownedItem{}
+	}
+	if o.byText[text] == nil {
+		o.byText[text] = &ownedItem{element: element}
+		o.items = append(o.items, o.byText[text])
+	}
+	return &o.byText[text].owned
 }
 
 // field returns the place of a field; nil if nobody owns it or a part of it.
@@ -92,42 +101,6 @@ func (o *owned) field(name string) *owned {
 		return nil
 	}
 	return o.fields[name]
-}
-
-// itemOf returns the place of a live item of a list; nil if nobody owns it.
-func (o *owned) itemOf(live any) *owned {
-	if o == nil {
-		return nil
-	}
-	for _, known := range o.items {
-		switch {
-		case known.element.Key != nil && hasKeys(live, known.element):
-			return &known.owned
-		case known.element.Value != nil &&
-			jsonvalue.Equal((*known.element.Value).Unstructured(), live):
-			return &known.owned
-		}
-	}
-	return nil
-}
-
-func hasKeys(item any, element fieldpath.PathElement) bool {
-	fields, ok := item.(map[string]any)
-	if !ok {
-		return false
-	}
-	for _, key := range *element.Key {
-		if !hasKey(fields, key.Name, key.Value.Unstructured()) {
-			return false
-		}
-	}
-	return true
-}
-
-// hasKey reports whether an item has a key. The server takes a missing one for an empty text.
-func hasKey(fields map[string]any, name string, value any) bool {
-	is, found := fields[name]
-	return !found && value == "" || jsonvalue.Equal(is, value)
 }
 
 // all returns the owners of the value and of all its parts, ascending.

@@ -18,6 +18,21 @@ type place struct {
 	top   int
 }
 
+// maxPlaces limits the bytes that the places of one comparison take, which are more than those of
+// the object where values are deep or behind long keys. stepSize is about the size of a step.
+const maxPlaces, stepSize = 64 << 20, 80
+
+// hasRoom reports whether the parts of a value are compared one by one, and counts their places. If
+// not, the value differs as a whole.
+func (c *comparison) hasRoom(p place, parts int) bool {
+	size := parts * (len(p.path) + stepSize*(len(p.route)+1))
+	if size > c.room {
+		return false
+	}
+	c.room -= size
+	return true
+}
+
 // unit is a value that the server merges as a whole.
 type unit struct {
 	route []step
