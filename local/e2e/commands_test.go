@@ -37,6 +37,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"replay":              replay,
 		"replayapp":           replayApp,
 		"requests":            requests,
+		"permitted":           permitted,
 		"manyconfigmaps":      manyConfigMaps,
 		"killatwrite":         killAtWrite,
 		"interruptatwrite":    interruptAtWrite,
