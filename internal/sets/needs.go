@@ -26,6 +26,7 @@ type Need struct {
 // Uses are the permissions that commands on one kind of set use.
 type Uses struct {
 	Objects []string            // verbs on objects of the set
+	Merged  string              // the verb on those that are applied server-side or left alone
 	Record  []access.Permission // in the namespace of the record
 }
 
@@ -36,6 +37,8 @@ const (
 	forLock    = "lock it"
 	forHistory = "keep its history"
 	forCauses  = "say why an object is not ready"
+	forMerges  = "apply its objects server-side, and leave them in the cluster"
+	forScalers = "leave replicas to autoscalers"
 	forList    = "list sets"
 	forOwner   = "see whether a Set owns it"
 )
@@ -110,6 +113,13 @@ func (n *neededBy) addObject(ref object.Ref, resource schema.GroupResource) {
 		permission.Verb = verb
 		n.add(permission, forObjects, false)
 	}
+	if permission.Verb = n.uses.Merged; permission.Verb != "" {
+		n.add(permission, forMerges, true)
+	}
+	if ref.Group == "apps" {
+		n.add(access.Permission{Verb: "list", Group: plan.AutoscalerKind.Group,
+			Resource: "horizontalpodautoscalers", Namespace: ref.Namespace}, forScalers, true)
+	}
 	if ref.Group != "apps" && ref.Group != "batch" {
 		return
 	}
@@ -135,7 +145,7 @@ func (n *neededBy) addRecord(namespace string) {
 		n.add(access.Permission{Verb: verb, Group: "coordination.k8s.io", Resource: "leases",
 			Namespace: namespace}, forLock, true)
 	}
-	for _, p := range each("", "secrets", "list", "create", "delete") {
+	for _, p := range each("", "secrets", "list", "create", "patch", "delete") {
 		p.Namespace = namespace
 		n.add(p, forHistory, true)
 	}
@@ -175,6 +185,7 @@ func (s *packageSet) Uses() Uses {
 func (s *appSet) Uses() Uses {
 	return Uses{
 		Objects: []string{"get", "list", "watch", "create", "update", "delete"},
+		Merged:  "patch",
 		Record:  each("", "configmaps", "get", "list", "create", "update", "delete"),
 	}
 }
