@@ -237,10 +237,10 @@ func testJobRemovesItselfDuringRun(t *testing.T) {
 	}
 	set := func(value string) []*unstructured.Unstructured {
 		return []*unstructured.Unstructured{withData("ConfigMap/first", value), jobOf("done"),
-			jobOf("forever"), jobOf("running")}
+			jobOf("ending"), jobOf("forever"), jobOf("running")}
 	}
 	script := map[object.Ref][]enginetest.Change{}
-	for _, name := range []string{"done", "forever", "running"} {
+	for _, name := range []string{"done", "ending", "forever", "running"} {
 		script[object.RefOf(jobOf(name))] = []enginetest.Change{{
 			After: time.Second, Status: map[string]any{
 				"completionTime": "2026-01-01T12:00:00Z",
@@ -257,13 +257,18 @@ func testJobRemovesItselfDuringRun(t *testing.T) {
 	delete(running.Object, "status")
 	w.Put(running)
 	e := &engine.Engine{Cluster: w.Cluster, Records: w.store}
-	made, err := e.Plan(t.Context(), engine.Request{Desired: want(set("new")...), Policy: policy()})
+	recreate := policy()
+	recreate.RecreateDeleted = true
+	made, err := e.Plan(t.Context(), engine.Request{Desired: want(set("new")...), Policy: recreate})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"done", "forever", "running"} {
 		w.Remove(object.RefOf(jobOf(name)))
 	}
+	ending := w.Object(object.RefOf(jobOf("ending")))
+	ending.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)})
+	w.Put(ending)
 	w.lines = nil
 	if _, err := e.Apply(t.Context(), made, realRun,
 		func(ev event.Event) { w.lines = append(w.lines, line(ev)) }); err != nil {
@@ -274,10 +279,12 @@ func testJobRemovesItselfDuringRun(t *testing.T) {
 		"failed: it was deleted by somebody else meanwhile; apply once more to create it"
 	w.expect(t, `
 		acted unchanged job.batch/done `+done+`
+		acted unchanged job.batch/ending `+done+`
 		acted unchanged job.batch/forever `+deleted+`
 		acted unchanged job.batch/running `+deleted+`
 		acted update configmap/first succeeded
 		settled unchanged job.batch/done succeeded
+		settled unchanged job.batch/ending succeeded
 		settled unchanged job.batch/forever `+deleted+`
 		settled unchanged job.batch/running `+deleted+`
 		settled update configmap/first succeeded (Current)`)
