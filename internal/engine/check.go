@@ -76,7 +76,7 @@ func (r *run) checkOne(step *plan.Step, snapshot *cluster.Snapshot) (*plan.Step,
 	switch {
 	case snapshot.Unserved.Has(step.Ref):
 		return nil, errors.New("the cluster does not serve its kind any more")
-	case live == nil && ready.RemovesItself(step.Have):
+	case live == nil && ready.RemovesItself(step.Have), ready.IsRemovingItself(live):
 		next := *step
 		next.Complete()
 		return &next, nil

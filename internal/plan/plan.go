@@ -85,9 +85,11 @@ const (
 	ReplaceImmutable Replacement = "immutable"
 )
 
-// Complete lets a step do nothing about a Job that has succeeded and removed itself.
+// Complete lets a step do nothing about a Job that has succeeded and removed itself, or does so
+// now.
 func (s *Step) Complete() {
 	s.Op, s.Have, s.Wait, s.Patch, s.Diff = Unchanged, nil, false, diff.Patch{}, nil
+	s.Leaving, s.Recreate = nil, nil
 	s.ReasonCode = ReasonCompleted
 	s.Reason = CompletedText
 }

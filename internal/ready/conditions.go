@@ -48,6 +48,17 @@ func RemovesItself(obj *unstructured.Unstructured) bool {
 		field(obj, "spec", "ttlSecondsAfterFinished") != nil
 }
 
+// IsRemovingItself reports whether an object, which may be nil, is a Job that has succeeded and is
+// being deleted, and not before its ttlSecondsAfterFinished.
+func IsRemovingItself(obj *unstructured.Unstructured) bool {
+	if !RemovesItself(obj) || obj.GetDeletionTimestamp() == nil {
+		return false
+	}
+	seconds, _ := field(obj, "spec", "ttlSecondsAfterFinished").(int64)
+	due := completedAt(obj).Add(time.Duration(seconds) * time.Second)
+	return !obj.GetDeletionTimestamp().Time.Before(due)
+}
+
 // ConditionOf returns the first condition of a type, or the zero Condition.
 func ConditionOf(obj *unstructured.Unstructured, kind string) Condition {
 	for c := range conditions(obj) {

@@ -35,3 +35,30 @@ func TestRemovesItself(t *testing.T) {
 		t.Error("nil removes itself")
 	}
 }
+
+// TestIsRemovingItself: a Job that is being deleted before its time was deleted by somebody else.
+func TestIsRemovingItself(t *testing.T) {
+	type fields = map[string]any
+	job := func(deleted any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: fields{
+			"apiVersion": "batch/v1", "kind": "Job",
+			"metadata": fields{"deletionTimestamp": deleted},
+			"spec":     fields{"ttlSecondsAfterFinished": int64(60)},
+			"status": fields{"completionTime": "2026-01-01T00:00:00Z", "conditions": []any{
+				fields{"type": "Complete", "status": "True"},
+			}},
+		}}
+	}
+	for deleted, want := range map[any]bool{
+		nil: false, "2026-01-01T00:00:59Z": false, "2026-01-01T00:01:00Z": true,
+	} {
+		if got := IsRemovingItself(job(deleted)); got != want {
+			t.Errorf("deleted at %v: %t", deleted, got)
+		}
+	}
+	runs := job("2026-01-01T00:01:00Z")
+	delete(runs.Object, "status")
+	if IsRemovingItself(runs) || IsRemovingItself(nil) {
+		t.Error("what has not succeeded removes itself")
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 var jobKind = schema.GroupKind{Group: "batch", Kind: "Job"}
@@ -277,8 +278,8 @@ func leaveCompleted(
 	}
 }
 
-// createdJobs returns the steps of a plan that create Jobs which remove themselves, and from which
-// no other object takes values.
+// createdJobs returns the steps of a plan that create Jobs which remove themselves, also in place of
+// those that are doing so, and from which no other object takes values.
 func createdJobs(p *plan.Plan, members []object.Ref) (jobs []*plan.Step) {
 	sources := object.NewSet()
 	for i := range p.Steps {
@@ -289,12 +290,22 @@ func createdJobs(p *plan.Plan, members []object.Ref) (jobs []*plan.Step) {
 	for i := range p.Steps {
 		step := &p.Steps[i]
 		_, ok := ttlOf(step.Want)
-		if ok && step.Op == plan.Create && step.Leaving == nil && step.Draft == nil &&
+		created := step.Op == plan.Create && step.Leaving == nil
+		if ok && (created || isEnding(step)) && step.Draft == nil &&
 			!sources.Has(step.Ref) && (members == nil || slices.Contains(members, step.Ref)) {
 			jobs = append(jobs, step)
 		}
 	}
 	return jobs
+}
+
+// isEnding reports whether a step creates its object once the live one is gone, a Job that is
+// removing itself.
+func isEnding(step *plan.Step) bool {
+	if step.Op == plan.Unchanged && step.Recreate != nil {
+		return ready.IsRemovingItself(step.Have)
+	}
+	return step.Op == plan.Create && ready.IsRemovingItself(step.Leaving)
 }
 
 // completeJobs lets those of the steps do nothing whose Jobs have succeeded, as a revision says,
