@@ -139,14 +139,16 @@ func (c *comparison) metadata(p place) {
 	}
 }
 
-// annotations returns the annotations that are compared.
+// annotations returns the annotations that are compared: not those that the server and its
+// controllers write again whenever others set them.
 func (c *comparison) annotations(value any) any {
 	all, ok := value.(map[string]any)
 	if !ok {
 		return value
 	}
 	all = maps.Clone(all)
-	for _, key := range c.IgnoreAnnotations {
+	kind := (&unstructured.Unstructured{Object: c.want}).GroupVersionKind().GroupKind()
+	for _, key := range append(object.ServerAnnotations(kind), c.IgnoreAnnotations...) {
 		delete(all, key)
 	}
 	return all

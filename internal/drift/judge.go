@@ -4,10 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/muster-deploy/muster/internal/diff"
-	"github.com/muster-deploy/muster/internal/object"
 )
 
 // NotStored is why a difference does not count that Options.Unstored names.
@@ -51,12 +48,8 @@ func (c *comparison) add(p place, kind Kind, was, is any) {
 
 // judge sets the class of a difference and whether it counts. It reports whether the difference is
 // one: what the set's own manager added is a default of the server, and so is what nobody owns,
-// except in a value that the server merges as a whole: all of its content is desired. An annotation
-// that the server writes again is none.
+// except in a value that the server merges as a whole: all of its content is desired.
 func (c *comparison) judge(f *Field, added bool) bool {
-	if c.isOfServer(f) {
-		return false
-	}
 	for _, class := range []Class{Human, Deployer, Unknown} {
 		at := slices.IndexFunc(f.Managers, func(m Manager) bool { return m.Class == class })
 		if at >= 0 {
@@ -90,17 +83,6 @@ func (c *comparison) judge(f *Field, added bool) bool {
 		f.Left = "set when it was deployed, by the server or a webhook"
 	}
 	return true
-}
-
-// isOfServer reports whether a difference is an annotation that the server writes again. One that a
-// controller owns is left to that.
-func (c *comparison) isOfServer(f *Field) bool {
-	if len(f.route) != 3 || f.route[0].field != "metadata" || f.route[1].field != "annotations" {
-		return false
-	}
-	kind := (&unstructured.Unstructured{Object: c.want}).GroupVersionKind().GroupKind()
-	return slices.Contains(object.ServerAnnotations(kind), f.route[2].field) &&
-		!slices.ContainsFunc(f.Managers, func(m Manager) bool { return m.Class == Controller })
 }
 
 // desiredPath returns the path of a desired value, as diff.Unstored writes it.
