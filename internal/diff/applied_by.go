@@ -2,7 +2,6 @@ package diff
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -228,10 +227,10 @@ func (s appliedFields) areItemsApplied(c compared) bool {
 	if !ok {
 		return false
 	}
-	last := -1
+	last, index := -1, newListIndex(live)
 	for i := range want {
 		item := s.mine.items[selectors[i]]
-		at, ok := item.indexIn(live)
+		at, ok := index.only(item)
 		if !ok || at <= last {
 			return false
 		}
@@ -247,13 +246,13 @@ func (s appliedFields) areItemsApplied(c compared) bool {
 // selectorsOf returns the selector of each wanted list item. ok is false if the match is ambiguous.
 func (s *fieldSet) selectorsOf(want []any) (selectors []string, ok bool) {
 	selectors = make([]string, len(want))
-	taken := map[string]bool{}
+	taken, index := map[string]bool{}, newSelectorIndex(s.items)
 	for _, lenient := range []bool{false, true} {
 		for i, value := range want {
 			if selectors[i] != "" {
 				continue
 			}
-			found := s.selectorsFor(value, lenient, taken)
+			found := s.selectorsFor(value, lenient, taken, index)
 			if len(found) > 1 || len(found) == 0 && lenient {
 				return nil, false
 			}
@@ -266,10 +265,11 @@ func (s *fieldSet) selectorsOf(want []any) (selectors []string, ok bool) {
 }
 
 // selectorsFor returns the selectors that may match a wanted item and are not taken.
-func (s *fieldSet) selectorsFor(value any, lenient bool, taken map[string]bool) []string {
-	var found []string
-	for selector, item := range s.items {
-		switch {
+func (s *fieldSet) selectorsFor(
+	value any, lenient bool, taken map[string]bool, index *selectorIndex,
+) (found []string) {
+	for _, selector := range index.candidates(value, lenient) {
+		switch item := s.items[selector]; {
 		case taken[selector]:
 		case item.by == 'k' && item.matches(value, lenient),
 			item.by == 'v' && jsonvalue.Equal(item.value, value):
@@ -277,11 +277,4 @@ func (s *fieldSet) selectorsFor(value any, lenient bool, taken map[string]bool) 
 		}
 	}
 	return found
-}
-
-// indexIn returns the index of the only live item that the selector matches.
-func (l *listItem) indexIn(live []any) (at int, ok bool) {
-	is := func(value any) bool { return l.selects(value, -1) }
-	at = slices.IndexFunc(live, is)
-	return at, at >= 0 && !slices.ContainsFunc(live[at+1:], is)
 }

@@ -88,10 +88,11 @@ func RestoredPatch(live, described *unstructured.Unstructured, manager string) (
 	if err != nil {
 		return Patch{}, err
 	}
+	values := &lookups{}
 	updated.Iterate(func(path fieldpath.Path) {
 		has := described == nil
 		if !has {
-			_, has = valueAt(described.Object, path)
+			_, has = values.valueAt(described.Object, path)
 		}
 		if has {
 			applied.Insert(path.Copy())

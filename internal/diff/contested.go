@@ -58,7 +58,7 @@ type Comparison struct {
 // no schema: a value that the server spells differently counts as another one. A value that others
 // removed has no owner and is not returned.
 func Contested(c Comparison) ([]ContestedField, error) {
-	found := map[string]*ContestedField{}
+	found, at := map[string]*ContestedField{}, &lookups{}
 	for _, entry := range c.Live.GetManagedFields() {
 		if c.isOwn(entry) || entry.Subresource == "status" || entry.FieldsV1 == nil {
 			continue
@@ -68,7 +68,7 @@ func Contested(c Comparison) ([]ContestedField, error) {
 			return nil, err
 		}
 		set.Leaves().Iterate(func(path fieldpath.Path) {
-			if !c.contests(path) {
+			if !c.contests(path, at) {
 				return
 			}
 			field := path.String()
@@ -94,13 +94,13 @@ func (c Comparison) isOwn(entry metav1.ManagedFieldsEntry) bool {
 }
 
 // contests reports whether the update sets a field to another value than others did.
-func (c Comparison) contests(path fieldpath.Path) bool {
+func (c Comparison) contests(path fieldpath.Path, at *lookups) bool {
 	last := path[len(path)-1]
 	if last.FieldName == nil || c.ignores(path) {
 		return false // an item of a list: its fields have paths of their own
 	}
-	want, isWanted := valueAt(c.Want.Object, path)
-	live, isLive := valueAt(c.Live.Object, path)
+	want, isWanted := at.valueAt(c.Want.Object, path)
+	live, isLive := at.valueAt(c.Live.Object, path)
 	switch {
 	case !isWanted && (!c.Merged || !isLive), isLive && isShared(*last.FieldName, live):
 		return false
@@ -109,7 +109,7 @@ func (c Comparison) contests(path fieldpath.Path) bool {
 	case c.Base == nil:
 		return true
 	}
-	base, inBase := valueAt(c.Base.Object, path)
+	base, inBase := at.valueAt(c.Base.Object, path)
 	return inBase != isLive || !jsonvalue.Equal(base, live)
 }
 
@@ -150,6 +150,11 @@ func ownerOf(entry metav1.ManagedFieldsEntry) FieldOwner {
 
 // valueAt returns the value at a path. Items of lists may lack key fields that the server defaults.
 func valueAt(value any, path fieldpath.Path) (any, bool) {
+	return (*lookups)(nil).valueAt(value, path)
+}
+
+// valueAt returns what the function valueAt does.
+func (l *lookups) valueAt(value any, path fieldpath.Path) (any, bool) {
 	for _, element := range path {
 		switch {
 		case element.FieldName != nil:
@@ -161,7 +166,7 @@ func valueAt(value any, path fieldpath.Path) (any, bool) {
 			value = inner
 		default:
 			list, _ := value.([]any)
-			at := indexOf(list, element)
+			at := l.indexOf(list, element)
 			if at < 0 {
 				return nil, false
 			}
@@ -183,12 +188,17 @@ func indexOf(list []any, element fieldpath.PathElement) int {
 		if element.Value != nil {
 			return jsonvalue.Equal((*element.Value).Unstructured(), item)
 		}
-		keys := make(map[string]any, len(*element.Key))
-		for _, key := range *element.Key {
-			keys[key.Name] = key.Value.Unstructured()
-		}
-		return (&listItem{by: 'k', keys: keys}).matches(item, true)
+		return (&listItem{by: 'k', keys: keysOf(element)}).matches(item, true)
 	})
+}
+
+// keysOf returns the keys of the list item that a path element selects.
+func keysOf(element fieldpath.PathElement) map[string]any {
+	keys := make(map[string]any, len(*element.Key))
+	for _, key := range *element.Key {
+		keys[key.Name] = key.Value.Unstructured()
+	}
+	return keys
 }
 
 // LeaveOut removes a contested field from an object, in place, with the maps that it leaves empty;

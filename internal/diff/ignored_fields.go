@@ -226,8 +226,10 @@ func (s appliedFields) alone(live any) any {
 
 // aloneItems returns the items of a list of which only the applier owns a part.
 func (s appliedFields) aloneItems(live []any) (part []any) {
+	index := newSelectorIndex(s.mine.items)
 	for _, item := range live {
-		for selector, mine := range s.mine.items {
+		for _, selector := range index.candidates(item, false) {
+			mine := s.mine.items[selector]
 			if !mine.selects(item, -1) {
 				continue
 			}

@@ -17,7 +17,8 @@ type mergedItems []any
 // splitLists removes from the sides of a merge the lists that a strategic patch cannot merge, and
 // returns those that a merge changes, merged. Such a list has two items with one merge key, such as
 // the port 53 for TCP and for UDP, or items without the key: the patch of one item changes or
-// deletes another one, or cannot be created. Found is false if there are none.
+// deletes another one, or cannot be created. Others are those with many items. Found is false if
+// there are none.
 func splitLists(
 	in sides, meta strategicpatch.LookupPatchMeta,
 ) (rest sides, lists map[string]any, found bool) {
@@ -41,7 +42,7 @@ func splitLists(
 			l, inner, ok := keyedListOf(in, key, meta)
 			switch {
 			case !ok:
-			case l.isAmbiguous():
+			case l.isAmbiguous() || len(l.want) > manyItems || len(l.live) > manyItems:
 				rest, found = rest.with(key, nil, nil, nil), true
 				if becomes := l.merge(inner); !slices.EqualFunc(becomes, l.live, jsonvalue.Equal) {
 					lists[key] = mergedItems(becomes)

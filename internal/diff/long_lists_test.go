@@ -12,7 +12,9 @@ import (
 )
 
 // longPod returns a Pod with n variables of a value, which a manager owns; empty is nobody.
-func longPod(n int, value, manager string, as metav1.ManagedFieldsOperationType) *unstructured.Unstructured {
+func longPod(
+	n int, value, manager string, as metav1.ManagedFieldsOperationType,
+) *unstructured.Unstructured {
 	env, owned := make([]any, n), make([]string, n)
 	for i := range env {
 		env[i] = map[string]any{"name": fmt.Sprint("V", i), "value": value}
@@ -34,7 +36,7 @@ func longPod(n int, value, manager string, as metav1.ManagedFieldsOperationType)
 
 // TestLongLists compares and merges lists with many items: it takes no longer for each item.
 func TestLongLists(t *testing.T) {
-	const n = 30_000
+	const n = 10_000
 	const apply, update = metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate
 	want := longPod(n, "x", "", "")
 	own, others := longPod(n, "x", "me", apply), longPod(n, "y", "others", update)
