@@ -55,6 +55,24 @@ func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 	}
 }
 
+// An answer without a kind may be a Secret, so that its content is not part of an error.
+func TestCodecQuotesNoAnswer(t *testing.T) {
+	for _, text := range []string{
+		`{"apiVersion": "v1", "data": {"password": "c2VjcmV0"}}`,
+		`{"kind": "Secret", "data": {"password": "c2VjcmV0"}}`, `{"items": [{"data": "c2VjcmV0"}]}`,
+		`{"data": "c2VjcmV0"`,
+	} {
+		for _, into := range []runtime.Object{
+			nil, &unstructured.Unstructured{}, &unstructured.UnstructuredList{}, &metav1.Status{},
+		} {
+			_, _, err := jsonCodec(false).Decode([]byte(text), nil, into)
+			if err != nil && strings.Contains(err.Error(), "c2VjcmV0") {
+				t.Errorf("%s into %T: %v", text, into, err)
+			}
+		}
+	}
+}
+
 // An answer that is not a list is no list without objects, since they would count as absent.
 func TestListIsCertain(t *testing.T) {
 	for _, text := range []string{

@@ -3,6 +3,7 @@ package openapi
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -224,5 +225,23 @@ func TestUnreadable(t *testing.T) {
 		if found := Definition(parse(t, text), nil); len(found) > 0 {
 			t.Errorf("%q: %v", text, found)
 		}
+	}
+}
+
+// The names of the known fields are collected for the problems that are kept alone: their number
+// times that of unknown fields may be large.
+func TestManyUnknownFields(t *testing.T) {
+	fields, object := map[string]*Schema{}, map[string]any{}
+	for i := range 3_000 {
+		fields[fmt.Sprint("known", i)], object[fmt.Sprint("unknown", i)] = &Schema{}, "x"
+	}
+	d := &Document{Kinds: map[string]string{"Thing": "thing"},
+		Components: map[string]*Schema{"thing": {Type: "object", Fields: fields}}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	problems, _ := d.Check("Thing", object)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; len(problems) != maxProblems || took > 50<<20 {
+		t.Errorf("%d problems took %d MiB", len(problems), took>>20)
 	}
 }

@@ -104,6 +104,34 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// The paths of differences that are deep, or behind a long key, would be larger than the values by
+// far.
+func TestWalkInBounds(t *testing.T) {
+	wide := func(value int) any {
+		fields := map[string]any{}
+		for i := range 10_000 {
+			fields[fmt.Sprint("v", i)] = value
+		}
+		return map[string]any{strings.Repeat("k", 50_000): fields}
+	}
+	deep := func(value int) any {
+		inner := any(value)
+		for range 9_000 {
+			inner = map[string]any{"a": []any{inner}, "b": value}
+		}
+		return inner
+	}
+	for name, pair := range map[string][2]any{"wide": {wide(1), wide(2)}, "deep": {deep(1), deep(2)}} {
+		for _, options := range []Options{{}, {Lists: ByName}, {ExpandMaps: true}} {
+			size := 0
+			Walk(pair[0], pair[1], options, func(d Difference) { size += len(d.Path.String()) })
+			if size == 0 || size > 100<<20 {
+				t.Errorf("%s, %+v: the paths have %d bytes", name, options, size)
+			}
+		}
+	}
+}
+
 func line(d Difference) string {
 	switch {
 	case !d.InOld:
