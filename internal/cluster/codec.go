@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -102,8 +103,16 @@ func (c codec) Decode(
 			return out, gvk, nil
 		}
 	}
-	return c.Serializer.Decode(data, defaults, into)
+	out, gvk, err := c.Serializer.Decode(data, defaults, into)
+	if runtime.IsMissingKind(err) || runtime.IsMissingVersion(err) {
+		err = errNoKind
+	}
+	return out, gvk, err
 }
+
+// errNoKind is the error of an answer that is no object. That of the library quotes the answer,
+// which may be a Secret.
+var errNoKind = errors.New("the answer has no apiVersion or no kind")
 
 func (c codec) object(
 	data []byte, into *unstructured.Unstructured,
@@ -119,7 +128,7 @@ func (c codec) object(
 	into.Object = fields
 	gvk := into.GroupVersionKind()
 	if gvk.Kind == "" {
-		return nil, &gvk, runtime.NewMissingKindErr(string(data))
+		return nil, &gvk, errNoKind
 	}
 	return into, &gvk, nil
 }
@@ -143,7 +152,7 @@ func (c codec) list(
 	gvk := into.GroupVersionKind()
 	switch {
 	case gvk.Kind == "":
-		return nil, &gvk, runtime.NewMissingKindErr(string(data))
+		return nil, &gvk, errNoKind
 	case !listed && (!found || value != nil || !strings.HasSuffix(gvk.Kind, "List")):
 		return nil, &gvk, fmt.Errorf("the answer to a list is a %s without a list of items", gvk.Kind)
 	}

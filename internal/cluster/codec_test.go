@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestCodecReadsAsTheLibraryDoes(t *testing.T) {
 		_, _, wantErr := unstructured.UnstructuredJSONScheme.Decode([]byte(text), nil, &want)
 		_, _, err := jsonCodec(false).Decode([]byte(text), nil, &got)
 		if (err == nil) != (wantErr == nil) ||
-			runtime.IsMissingKind(err) != runtime.IsMissingKind(wantErr) {
+			errors.Is(err, errNoKind) != runtime.IsMissingKind(wantErr) {
 			t.Errorf("%s: %v, the library: %v", text, err, wantErr)
 		}
 		if diff := cmp.Diff(want, got); diff != "" && err == nil {

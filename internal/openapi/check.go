@@ -76,6 +76,9 @@ func (c *checker) fields(s *Schema, path string, value map[string]any, depth int
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(value)) {
+		if len(c.problems) == maxProblems {
+			return
+		}
 		field, ok := s.Fields[name]
 		below := name
 		if path != "" {

@@ -29,9 +29,10 @@ type Options struct {
 
 // Walk visits the differences between two values, sorted by path: map keys by name, list items by
 // index, named items in the order of the old list and then of the new one. A change of the order of
-// named items that both lists have is one more difference, of their names.
+// named items that both lists have is one more difference, of their names. If the paths of all
+// differences would be far larger than the values, some maps and lists are visited as one value.
 func Walk(old, new any, options Options, visit func(Difference)) {
-	w := walker{Options: options, visit: visit}
+	w := walker{Options: options, visit: visit, room: maxPaths}
 	w.values(old, new)
 }
 
@@ -49,6 +50,22 @@ type walker struct {
 	Options
 	visit func(Difference)
 	path  Path
+	size  int // about the bytes of the path
+	room  int // bytes that the paths of parts of values may have
+}
+
+// maxPaths limits the bytes that the paths of a walk have together, which are many where values are
+// deep or behind long keys. stepSize is about the size of a step without its text.
+const maxPaths, stepSize = 64 << 20, 50
+
+// hasRoom reports whether the parts of a value are visited one by one, and counts their paths.
+func (w *walker) hasRoom(parts int) bool {
+	size := parts * w.size
+	if size > w.room {
+		return false
+	}
+	w.room -= size
+	return true
 }
 
 func (w *walker) values(old, new any) {
@@ -59,9 +76,10 @@ func (w *walker) values(old, new any) {
 
 // at visits the differences between two unequal values one step deeper.
 func (w *walker) at(step Step, d Difference) {
-	w.path = append(w.path, step)
+	size := len(step.Key) + len(step.Field) + stepSize
+	w.path, w.size = append(w.path, step), w.size+size
 	w.unequal(d)
-	w.path = w.path[:len(w.path)-1]
+	w.path, w.size = w.path[:len(w.path)-1], w.size-size
 }
 
 // unequal visits the differences within d, or d itself if it is the smallest one.
@@ -71,11 +89,12 @@ func (w *walker) unequal(d Difference) {
 	oldList, oldIsList := d.Old.([]any)
 	newList, newIsList := d.New.([]any)
 	switch {
-	case oldIsMap && newIsMap:
+	case oldIsMap && newIsMap && w.hasRoom(max(len(oldMap), len(newMap))):
 		w.maps(oldMap, newMap)
-	case w.ExpandMaps && (!d.InOld && len(newMap) > 0 || !d.InNew && len(oldMap) > 0):
+	case w.ExpandMaps && (!d.InOld && len(newMap) > 0 || !d.InNew && len(oldMap) > 0) &&
+		w.hasRoom(len(oldMap)+len(newMap)):
 		w.maps(oldMap, newMap)
-	case oldIsList && newIsList && w.Lists != AsValue:
+	case oldIsList && newIsList && w.Lists != AsValue && w.hasRoom(max(len(oldList), len(newList))):
 		w.lists(oldList, newList)
 	default:
 		d.Path = w.path
