@@ -278,8 +278,8 @@ func leaveCompleted(
 	}
 }
 
-// createdJobs returns the steps of a plan that create Jobs which remove themselves, also in place of
-// those that are doing so, and from which no other object takes values.
+// createdJobs returns the steps of a plan that create Jobs which remove themselves, also in place
+// of those that are doing so, and from which no other object takes values.
 func createdJobs(p *plan.Plan, members []object.Ref) (jobs []*plan.Step) {
 	sources := object.NewSet()
 	for i := range p.Steps {
