@@ -20,6 +20,11 @@ func TestLostMaps(t *testing.T) {
 		{"new", "{a: {}}", "{}", "{}", false},
 		{"in a list", "{l: [{name: x, a: {}}]}", "{l: [{name: y}, {name: x, a: {b: 1}}]}",
 			"{l: [{name: y}, {name: x}]}", true},
+		{"a list", "{a: []}", "{a: [b]}", "{}", true},
+		{"a list of items", "{l: [{name: x, a: []}]}", "{l: [{name: x, a: [{b: 1}]}]}",
+			"{l: [{name: x}]}", true},
+		{"a list with items of others", "{a: []}", "{a: [b]}", "{a: [c]}", false},
+		{"a list that was never stored", "{a: []}", "{}", "{}", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			of := func(spec string) string { return "{metadata: {name: a}, spec: " + spec + "}" }
@@ -41,6 +46,7 @@ func TestWithLostMaps(t *testing.T) {
 		{"never stored", "{a: {}}", "{a: {}}", "{}", "{}"},
 		{"in a list", "{l: [{name: x, a: {}}]}", "{l: [{name: y}, {name: x, a: {b: 1}}]}",
 			"{l: [{name: y}, {name: x}]}", "{l: [{name: y}, {name: x, a: {}}]}"},
+		{"lists", "{a: [], c: {d: []}}", "{a: [b], c: {d: [b]}}", "{}", "{a: [], c: {d: []}}"},
 	} {
 		stored := objectOf(t, of(tc.stored))
 		got := WithLostMaps(objectOf(t, of(tc.applied)), objectOf(t, of(tc.before)), stored)
