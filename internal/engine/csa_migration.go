@@ -34,7 +34,7 @@ func migrateToServerSide(
 		if taken, err = c.Write(ctx, again); err == nil {
 			before := *step
 			before.Have = live
-			taken, err = restoreMaps(ctx, c, p, &before, taken, &Options{DryRun: DryRunNone})
+			taken, err = restoreEmpty(ctx, c, p, &before, taken, &Options{DryRun: DryRunNone})
 		}
 	}
 	if err != nil {

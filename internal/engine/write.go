@@ -205,14 +205,14 @@ func write(
 	clears := w.Method == cluster.Apply && o.DryRun != DryRunNone && mustClear(p, step)
 	live, err := c.Write(ctx, w)
 	if err == nil && w.Method == cluster.Apply && o.DryRun == DryRunNone {
-		live, err = restoreMaps(ctx, c, p, step, live, o)
+		live, err = restoreEmpty(ctx, c, p, step, live, o)
 	}
 	if o.DryRun != DryRunNone && w.Method == cluster.Apply && p.OwnsAll(step, conflicts(err)) {
 		w.Force = true // the run adopts its own updates before
 		live, err = c.Write(ctx, w)
 	}
 	if err == nil && w.Method == cluster.Apply && o.DryRun != DryRunNone && step.Have != nil {
-		live = diff.WithLostMaps(step.Want, step.Have, live) // as restoreMaps does
+		live = diff.WithLostEmpty(step.Want, step.Have, live) // as restoreEmpty does
 	}
 	if clears && (err == nil || apierrors.IsInvalid(err)) {
 		live, err = tryCleared(ctx, c, p, step, o)
@@ -237,21 +237,21 @@ func write(
 	}
 }
 
-// restoreMaps applies an object once more if the server has removed maps that it must have, with
-// their content. It returns the object after that, or before that with an error after which the
-// write is not tried again.
-func restoreMaps(
+// restoreEmpty applies an object once more if the server has removed maps or lists that it must
+// have, with their content. It returns the object after that, or before that with an error after
+// which the write is not tried again.
+func restoreEmpty(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
 	o *Options,
 ) (*unstructured.Unstructured, error) {
-	if step.Have == nil || !diff.LostMaps(step.Want, step.Have, live) {
+	if step.Have == nil || !diff.LostEmpty(step.Want, step.Have, live) {
 		return live, nil
 	}
 	again := *step
 	again.Have = live
 	restored, err := c.Write(ctx, request(p, &again, step.Want, o))
 	if err != nil && !overtaken(&again, err) {
-		return live, fmt.Errorf("it was applied, but maps without content could not be set: %w", err)
+		return live, fmt.Errorf("it was applied, but empty maps or lists could not be set: %w", err)
 	}
 	return restored, err
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// TestLostMapsInDryRuns has a server that removes a map with its content: a real run applies it
+// TestLostEmptyInDryRuns has a server that removes a map with its content: a real run applies it
 // once more, so that a dry run does not say that it is not stored.
-func TestLostMapsInDryRuns(t *testing.T) {
+func TestLostEmptyInDryRuns(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	live, wanted := boat("length"), boat("length")
 	live.SetAnnotations(map[string]string{"owner": "me"})
@@ -46,8 +46,8 @@ func TestLostMapsInDryRuns(t *testing.T) {
 	}
 }
 
-// TestLostMapsAreNotSet has a server that refuses the second apply: the first one was stored.
-func TestLostMapsAreNotSet(t *testing.T) {
+// TestLostEmptyAreNotSet has a server that refuses the second apply: the first one was stored.
+func TestLostEmptyAreNotSet(t *testing.T) {
 	w := newWorld(&enginetest.Cluster{})
 	live, wanted := boat("length"), boat("length")
 	live.SetAnnotations(map[string]string{"owner": "me"})

@@ -6,8 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLostMaps finds maps without content that an apply has removed with their content.
-func TestLostMaps(t *testing.T) {
+// TestLostEmpty finds maps and lists without content that an apply has removed with their
+// content.
+func TestLostEmpty(t *testing.T) {
 	for _, tc := range []struct {
 		name, applied, before, stored string
 		lost                          bool
@@ -28,7 +29,7 @@ func TestLostMaps(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			of := func(spec string) string { return "{metadata: {name: a}, spec: " + spec + "}" }
-			got := LostMaps(objectOf(t, of(tc.applied)), objectOf(t, of(tc.before)),
+			got := LostEmpty(objectOf(t, of(tc.applied)), objectOf(t, of(tc.before)),
 				objectOf(t, of(tc.stored)))
 			if got != tc.lost {
 				t.Errorf("lost: %t, want %t", got, tc.lost)
@@ -37,8 +38,8 @@ func TestLostMaps(t *testing.T) {
 	}
 }
 
-// TestWithLostMaps sets the maps that an apply has removed with their content.
-func TestWithLostMaps(t *testing.T) {
+// TestWithLostEmpty sets the maps and lists that an apply has removed with their content.
+func TestWithLostEmpty(t *testing.T) {
 	of := func(spec string) string { return "{metadata: {name: a}, spec: " + spec + "}" }
 	for _, tc := range []struct{ name, applied, before, stored, result string }{
 		{"lost", "{a: {}}", "{a: {b: 1}}", "{d: 1}", "{a: {}, d: 1}"},
@@ -49,7 +50,7 @@ func TestWithLostMaps(t *testing.T) {
 		{"lists", "{a: [], c: {d: []}}", "{a: [b], c: {d: [b]}}", "{}", "{a: [], c: {d: []}}"},
 	} {
 		stored := objectOf(t, of(tc.stored))
-		got := WithLostMaps(objectOf(t, of(tc.applied)), objectOf(t, of(tc.before)), stored)
+		got := WithLostEmpty(objectOf(t, of(tc.applied)), objectOf(t, of(tc.before)), stored)
 		if diff := cmp.Diff(objectOf(t, of(tc.result)).Object, got.Object); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
