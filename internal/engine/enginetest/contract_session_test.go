@@ -1,0 +1,450 @@
+package enginetest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// session is the calls of one archive.
+type session struct {
+	t         *testing.T
+	server    server
+	namespace string
+	objects   map[string][]*unstructured.Unstructured // by section
+	seen      map[object.Ref]*sightings
+	events    chan cluster.ObjectEvent // of the latest watch or query
+	endWatch  context.CancelFunc
+}
+
+// sightings are the different UIDs and resource versions that the answers had of an object, in
+// order.
+type sightings struct{ uids, versions []string }
+
+// parse returns the objects of a section. Those without a namespace that have one are in that of
+// the session.
+func (s *session) parse(text string) (objects []*unstructured.Unstructured) {
+	for document := range strings.SplitSeq(text, "---\n") {
+		obj := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &obj.Object); err != nil {
+			s.t.Fatalf("%v:\n%s", err, document)
+		}
+		obj.SetName(strings.ReplaceAll(obj.GetName(), "NAMESPACE", s.namespace))
+		if obj.GetNamespace() == "NAMESPACE" {
+			obj.SetNamespace(s.namespace)
+		}
+		objects = append(objects, obj)
+	}
+	return objects
+}
+
+// request is one call: a verb, a section or kind, options, and JSON that is merged into the object
+// or, of a patch, sent.
+type request struct {
+	verb, name string
+	options    map[string]string
+	content    string
+}
+
+// parseRequest reads a line such as "replace a version=old dry-run {"data":{}}".
+func parseRequest(line string) request {
+	head, content := line, ""
+	if i := strings.IndexAny(line, "{["); i >= 0 {
+		head, content = line[:i], line[i:]
+	}
+	words := strings.Fields(head)
+	r := request{verb: words[0], options: map[string]string{}, content: content}
+	for _, word := range words[1:] {
+		if key, value, ok := strings.Cut(word, "="); ok || r.name != "" {
+			r.options[key] = value
+		} else {
+			r.name = word
+		}
+	}
+	return r
+}
+
+// has reports whether an option without a value is set.
+func (r request) has(option string) bool {
+	_, ok := r.options[option]
+	return ok
+}
+
+// call makes the call of a line and returns the answer. Verbs are "create", "replace", "patch" and
+// "apply" for the methods, "delete", "get", "gone" (which waits until an object is), "list",
+// "metadata", and "watch" and "query", whose events "events" waits for and prints.
+//
+// Of a section with many objects the answer has no content, and names the kinds that got it.
+//
+// The options uid and version are preconditions: "live" is what the last answer had, "old" what it
+// was before, and everything else stands for itself. "of=live" writes the live object, with what
+// the line has merged into it.
+func (s *session) call(line string) string {
+	r := parseRequest(line)
+	switch r.verb {
+	case "list", "metadata":
+		return s.list(r)
+	case "query":
+		return s.query(r)
+	case "events":
+		return s.next(r)
+	}
+	objects := s.objects[r.name]
+	if len(objects) == 0 {
+		s.t.Fatalf("%s: there is no section %q", line, r.name)
+	}
+	if r.verb == "watch" {
+		return s.watch(objects)
+	}
+	if len(objects) == 1 {
+		return s.one(r, objects[0].DeepCopy())
+	}
+	var answers []string
+	kinds := map[string][]string{} // by answer
+	for _, obj := range objects {
+		answer, _, _ := strings.Cut(strings.TrimSpace(s.one(r, obj.DeepCopy())), "\n")
+		if _, generation, stored := strings.Cut(answer, ", generation "); stored {
+			answer = "ok, generation " + generation
+		}
+		if kinds[answer] == nil {
+			answers = append(answers, answer)
+		}
+		kinds[answer] = append(kinds[answer], obj.GroupVersionKind().GroupKind().String())
+	}
+	var out strings.Builder
+	for _, answer := range answers {
+		out.WriteString("  " + answer + "\n    " + strings.Join(kinds[answer], "\n    ") + "\n")
+	}
+	return out.String()
+}
+
+// one makes a call about one object.
+func (s *session) one(r request, obj *unstructured.Unstructured) string {
+	ref := object.RefOf(obj)
+	uid := types.UID(s.value(ref, r.options["uid"], func(s *sightings) []string { return s.uids }))
+	version := s.value(ref, r.options["version"], func(s *sightings) []string { return s.versions })
+	switch r.verb {
+	case "get":
+		return s.read(ref, obj.GroupVersionKind().Version)
+	case "gone":
+		return s.awaitGone(ref)
+	case "delete":
+		gone, err := s.server.Delete(s.t.Context(), cluster.Delete{
+			Ref: ref, UID: uid, Version: version, DryRun: r.has("dry-run"), Missing: r.has("missing"),
+			Propagation: metav1.DeletionPropagation(r.options["propagation"]),
+		})
+		if err != nil {
+			return fmt.Sprintf("%s, gone=%t\n", failure(err), gone)
+		}
+		return fmt.Sprintf("ok, gone=%t\n", gone)
+	}
+	w := cluster.Write{
+		Method: cluster.Method(r.verb), Subresource: r.options["subresource"],
+		Manager: "one", Force: r.has("force"), DryRun: r.has("dry-run"),
+		FieldValidation: r.options["fields"],
+	}
+	if manager := r.options["manager"]; manager != "" {
+		w.Manager = manager
+	}
+	if r.options["of"] == "live" {
+		live, err := s.server.Read(s.t.Context(), []cluster.Target{
+			{Ref: ref, Version: obj.GroupVersionKind().Version, ManagedFields: true}})
+		if err != nil || live.Objects[ref] == nil {
+			s.t.Fatalf("there is no live %s: %v", ref, err)
+		}
+		obj = live.Objects[ref]
+	}
+	switch w.Method {
+	case cluster.Patch:
+		w.PatchType, w.Patch = patchTypes[r.options["type"]], []byte(r.content)
+		w.UID, w.Version = uid, version
+	case cluster.Apply:
+		w.UID, w.Version = uid, version
+		obj = s.merged(obj, r.content)
+		obj.SetManagedFields(nil)
+	default:
+		obj = s.merged(obj, r.content)
+		if r.options["of"] != "live" || r.has("uid") {
+			obj.SetUID(uid)
+		}
+		if r.options["of"] != "live" || r.has("version") {
+			obj.SetResourceVersion(version)
+		}
+	}
+	w.Object = obj
+	stored, err := s.server.Write(s.t.Context(), w)
+	if err != nil {
+		return failure(err) + "\n"
+	}
+	return s.format(stored, w.Method != cluster.Create)
+}
+
+var patchTypes = map[string]types.PatchType{
+	"json": types.JSONPatchType, "merge": types.MergePatchType,
+	"strategic": types.StrategicMergePatchType,
+}
+
+// merged returns an object with a JSON merge patch, which may be empty.
+func (s *session) merged(obj *unstructured.Unstructured, patch string) *unstructured.Unstructured {
+	if patch == "" {
+		return obj
+	}
+	before, err := obj.MarshalJSON()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	after, err := jsonpatch.MergePatch(before, []byte(patch))
+	next := &unstructured.Unstructured{}
+	if err == nil {
+		err = next.UnmarshalJSON(after)
+	}
+	if err != nil {
+		s.t.Fatalf("%v: %s", err, patch)
+	}
+	return next
+}
+
+// value returns a precondition.
+func (s *session) value(ref object.Ref, option string, of func(*sightings) []string) string {
+	if option != "live" && option != "old" {
+		return option
+	}
+	var values []string
+	if seen := s.seen[ref]; seen != nil {
+		values = of(seen)
+	}
+	i := len(values) - 1
+	if option == "old" {
+		i--
+	}
+	if i < 0 {
+		s.t.Fatalf("%s has no %s value yet", ref, option)
+	}
+	return values[i]
+}
+
+// read reads an object.
+func (s *session) read(ref object.Ref, version string) string {
+	snapshot, err := s.server.Read(s.t.Context(), []cluster.Target{
+		{Ref: ref, Version: version, ManagedFields: true}})
+	switch {
+	case err != nil:
+		return failure(err) + "\n"
+	case snapshot.Unserved.Has(ref):
+		return fmt.Sprintf("not served, has definition=%t\n", !snapshot.NoKind.Has(ref))
+	case snapshot.Objects[ref] == nil:
+		return "none\n"
+	}
+	return s.format(snapshot.Objects[ref], true)
+}
+
+// awaitGone waits until an object does not exist any more.
+func (s *session) awaitGone(ref object.Ref) string {
+	for {
+		snapshot, err := s.server.Read(s.t.Context(), []cluster.Target{{Ref: ref}})
+		switch {
+		case err != nil:
+			return failure(err) + "\n"
+		case snapshot.Objects[ref] == nil:
+			return "none\n"
+		}
+		s.pause()
+	}
+}
+
+// pause waits a moment.
+func (s *session) pause() { time.Sleep(100 * time.Millisecond) }
+
+// watch starts a watch of objects.
+func (s *session) watch(objects []*unstructured.Unstructured) string {
+	var refs []object.Ref
+	for _, obj := range objects {
+		refs = append(refs, object.RefOf(obj))
+	}
+	s.server.Watch(s.watchContext(), refs, s.collect())
+	return ""
+}
+
+// query starts a query for objects of a kind, with the label selector of the option labels.
+func (s *session) query(r request) string {
+	s.server.WatchQuery(s.watchContext(), cluster.Query{
+		Kind: schema.ParseGroupKind(r.name), Namespace: s.namespace, Labels: r.options["labels"],
+	}, s.collect())
+	return ""
+}
+
+// watchContext ends the latest watch or query and returns the context of the next one.
+func (s *session) watchContext() context.Context {
+	if s.endWatch != nil {
+		s.endWatch()
+	}
+	var ctx context.Context
+	ctx, s.endWatch = context.WithCancel(s.t.Context())
+	return ctx
+}
+
+// collect returns a function that keeps the events of a watch or query.
+func (s *session) collect() func(cluster.ObjectEvent) {
+	events := make(chan cluster.ObjectEvent, 100)
+	s.events = events
+	return func(e cluster.ObjectEvent) { events <- e }
+}
+
+// next waits for the next events of a watch or query, as many as the line says, and prints them
+// with those that come in the second after them.
+func (s *session) next(r request) string {
+	count, err := strconv.Atoi(r.name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var out strings.Builder
+	for limit := 10 * time.Second; ; count-- {
+		if count <= 0 {
+			limit = time.Second
+		}
+		select {
+		case e := <-s.events:
+			out.WriteString(formatEvent(e))
+		case <-time.After(limit):
+			return out.String()
+		}
+	}
+}
+
+// formatEvent formats an event: the name of an object, whether it exists, and its content.
+func formatEvent(e cluster.ObjectEvent) string {
+	switch {
+	case e.Err != nil:
+		return "error " + failure(e.Err) + "\n"
+	case e.Listed:
+		return "listed\n"
+	case e.Object == nil:
+		return e.Ref.Name + " does not exist\n"
+	default:
+		return fmt.Sprintf("%s %v %v\n", e.Ref.Name, e.Object.GetLabels(), e.Object.Object["data"])
+	}
+}
+
+// list lists objects of a kind, "KIND" or "KIND.GROUP", with the labels among the options, in the
+// namespace of the session.
+func (s *session) list(r request) string {
+	gk := schema.ParseGroupKind(r.name)
+	var names []string
+	if r.verb == "metadata" {
+		found, err := s.server.ListMetadata(s.t.Context(), gk, s.namespace, r.options)
+		if err != nil {
+			return failure(err) + "\n"
+		}
+		for _, m := range found {
+			names = append(names, fmt.Sprintf("%s %v", m.Name, m.Labels))
+		}
+	} else {
+		found, err := s.server.List(s.t.Context(), gk, s.namespace, r.options)
+		if err != nil {
+			return failure(err) + "\n"
+		}
+		for _, obj := range found {
+			names = append(names, fmt.Sprintf("%s %v", obj.GetName(), obj.GetLabels()))
+		}
+	}
+	return strings.Join(append(names, ""), "\n")
+}
+
+// failure formats an error: code, reason and causes.
+func failure(err error) string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return fmt.Sprintf("%T", err)
+	}
+	text := []string{fmt.Sprintf("%d %s", status.Status().Code, status.Status().Reason)}
+	if details := status.Status().Details; details != nil {
+		for _, cause := range details.Causes {
+			text = append(text, fmt.Sprintf("%s %s", cause.Type, cause.Field))
+		}
+	}
+	return strings.TrimSpace(strings.Join(slices.Compact(text), "; "))
+}
+
+// format formats an object without the values that a server generates, and keeps these.
+func (s *session) format(obj *unstructured.Unstructured, managers bool) string {
+	ref := object.RefOf(obj)
+	if s.seen[ref] == nil {
+		s.seen[ref] = &sightings{}
+	}
+	seen := s.seen[ref]
+	text := fmt.Sprintf("uid %s, version %s, generation %d\n",
+		sight(&seen.uids, string(obj.GetUID())), sight(&seen.versions, obj.GetResourceVersion()),
+		obj.GetGeneration())
+	obj = obj.DeepCopy()
+	fields := obj.GetManagedFields()
+	for _, name := range []string{
+		"uid", "resourceVersion", "creationTimestamp", "managedFields", "namespace", "name",
+		"generation",
+	} {
+		unstructured.RemoveNestedField(obj.Object, "metadata", name)
+	}
+	if obj.GetDeletionTimestamp() != nil {
+		obj.Object["metadata"].(map[string]any)["deletionTimestamp"] = "TIME"
+	}
+	if metadata, ok := obj.Object["metadata"].(map[string]any); ok && len(metadata) == 0 {
+		delete(obj.Object, "metadata")
+	}
+	delete(obj.Object, "apiVersion")
+	delete(obj.Object, "kind")
+	data, err := yaml.Marshal(obj.Object)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text += string(data)
+	if managers {
+		text += formatManagers(fields)
+	}
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+// sight says whether a value is new, and keeps it.
+func sight(values *[]string, value string) string {
+	switch i := slices.Index(*values, value); {
+	case value == "":
+		return "none"
+	case i < 0:
+		*values = append(*values, value)
+		return "new"
+	case i == len(*values)-1:
+		return "same"
+	default:
+		return "old"
+	}
+}
+
+// formatManagers formats managed fields: a line for each manager, with its fields as JSON.
+func formatManagers(entries []metav1.ManagedFieldsEntry) string {
+	var lines []string
+	for _, e := range entries {
+		fields, err := json.Marshal(e.FieldsV1)
+		if err != nil {
+			return err.Error() + "\n"
+		}
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Manager, e.Operation,
+			e.Subresource))+": "+string(fields)+"\n")
+	}
+	slices.Sort(lines) // entries of one second have no order
+	return strings.Join(lines, "")
+}
