@@ -91,6 +91,7 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 			}
 		}
 		stored, err = c.send(ctx, resource, w)
+		err = uidConflict(resource, w, err)
 		switch {
 		case generates && maybeStored(err):
 			unsafe = err
@@ -248,43 +249,6 @@ func (c *Client) send(
 	}
 }
 
-// withPreconditions adds a UID and a resource version to a patch, unless they are empty. The server
-// refuses to apply it to another object, or to another version, with a conflict. All other fields
-// keep their bytes: decoding numbers would change large ones.
-func withPreconditions(patch []byte, uid types.UID, version string) ([]byte, error) {
-	if uid == "" && version == "" {
-		return patch, nil
-	}
-	var fields, metadata map[string]json.RawMessage
-	if err := json.Unmarshal(patch, &fields); err != nil {
-		return nil, fmt.Errorf("read the patch: %w", err)
-	}
-	if raw, ok := fields["metadata"]; ok {
-		if err := json.Unmarshal(raw, &metadata); err != nil {
-			return nil, fmt.Errorf("read the metadata of the patch: %w", err)
-		}
-	}
-	if metadata == nil {
-		metadata = map[string]json.RawMessage{}
-	}
-	for key, value := range map[string]string{"uid": string(uid), "resourceVersion": version} {
-		if value == "" {
-			continue
-		}
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		metadata[key] = raw
-	}
-	raw, err := json.Marshal(metadata)
-	if err != nil {
-		return nil, err
-	}
-	fields["metadata"] = raw
-	return json.Marshal(fields)
-}
-
 // Delete requests one deletion. gone reports that the object does not exist any more: it did not,
 // or the server removed it before it answered. It returns an error for an object with another UID,
 // which stays.
@@ -298,11 +262,14 @@ func (c *Client) Delete(ctx context.Context, d Delete) (gone bool, err error) {
 	if d.Propagation != "" {
 		options.PropagationPolicy = &d.Propagation
 	}
+	if d.UID != "" || d.Version != "" {
+		options.Preconditions = &metav1.Preconditions{}
+	}
 	if d.UID != "" {
-		options.Preconditions = &metav1.Preconditions{UID: &d.UID}
+		options.Preconditions.UID = &d.UID
 	}
 	if d.Version != "" {
-		options.Preconditions = &metav1.Preconditions{UID: &d.UID, ResourceVersion: &d.Version}
+		options.Preconditions.ResourceVersion = &d.Version
 	}
 	if d.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
