@@ -431,6 +431,9 @@ var boundaries = map[string]boundary{
 		libraries: []string{
 			machinery,
 			"gopkg.in/evanphx/json-patch.v4",
+			"k8s.io/client-go/applyconfigurations",
+			"k8s.io/client-go/kubernetes/scheme",
+			"sigs.k8s.io/structured-merge-diff",
 		},
 		why: "support for tests",
 	},

@@ -50,14 +50,14 @@ func TestList(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, labels: {kapp.k14s.io/is-app: " +
 			"''}}, data: {spec: '{'}}",
 	)
-	young, err := filter.Flags{Age: "1h-"}.ResourceFilter(w.now) // records in memory have no time
+	old, err := filter.Flags{Age: "1h+"}.ResourceFilter(w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
 		request ListRequest
 		want    int
-	}{{ListRequest{Namespace: "demo"}, 2}, {ListRequest{Namespace: "demo", Age: young}, 1},
+	}{{ListRequest{Namespace: "demo"}, 2}, {ListRequest{Namespace: "demo", Age: old}, 1},
 		{ListRequest{Namespace: "other"}, 0}} {
 		if found, err := w.List(t.Context(), tc.request); err != nil || len(found) != tc.want {
 			t.Errorf("%+v: %d apps, error %v", tc.request, len(found), err)

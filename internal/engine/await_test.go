@@ -212,11 +212,9 @@ func TestDeletionIsWaitedFor(t *testing.T) {
 		w.lines = slices.DeleteFunc(w.lines, func(text string) bool { return text == second })
 		w.expect(t, `
 			acted delete deployment.apps/a succeeded
-			waiting delete deployment.apps/a (Terminating)
-			observed delete deployment.apps/a (InProgress)
 			settled delete deployment.apps/a succeeded (NotFound)
 			acted delete deployment.apps/held succeeded
-			waiting delete deployment.apps/held (InProgress)
+			waiting delete deployment.apps/held (Terminating)
 			settled delete deployment.apps/held succeeded (NotFound)`)
 	})
 }
@@ -254,7 +252,7 @@ func TestIdle(t *testing.T) {
 			acted await-created configmap/theirs skipped
 			acted create configmap/z skipped
 			settled await-created configmap/theirs skipped: External resource doesn't exists
-			settled create configmap/z skipped`)
+			settled create configmap/z skipped (NotFound)`)
 	})
 }
 

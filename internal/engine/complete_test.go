@@ -48,7 +48,7 @@ func TestValueIsTakenFromWhatWasSeenWhenTheSourceWasReady(t *testing.T) {
 		}})
 		desired := want(
 			taker("b", "ConfigMap/a", "$.data.value"),
-			taker("a", "Deployment/db", "$.status.readyReplicas"),
+			taker("a", "Deployment/db", "$.status.conditions[0].status"),
 			thing("Deployment/db"),
 		)
 		if _, err := w.apply(t.Context(), policy(), realRun, desired...); err != nil {
@@ -62,8 +62,8 @@ func TestValueIsTakenFromWhatWasSeenWhenTheSourceWasReady(t *testing.T) {
 			settled create configmap/a succeeded (Current)
 			acted create configmap/b succeeded
 			settled create configmap/b succeeded (Current)`)
-		w.expectValue(t, "a", int64(1))
-		w.expectValue(t, "b", int64(1))
+		w.expectValue(t, "a", "True")
+		w.expectValue(t, "b", "True")
 		if len(w.Asked) != 1 {
 			t.Errorf("%d reads, want the one before the plan", len(w.Asked))
 		}

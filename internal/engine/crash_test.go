@@ -41,7 +41,7 @@ func after() []plan.Desired {
 		thing("ConfigMap/c"),
 		thing("Deployment/web", "after=ConfigMap/c"),
 		taker("t", "ConfigMap/c", "$.metadata.name"),
-		taker("u", "Deployment/web", "$.status.replicas"),
+		taker("u", "Deployment/web", "$.status.conditions[0].status"),
 	)
 }
 

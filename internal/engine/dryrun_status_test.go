@@ -17,12 +17,12 @@ func TestDryRunsIgnoreStatuses(t *testing.T) {
 		for _, dryRun := range []engine.DryRun{engine.DryRunClient, engine.DryRunServer} {
 			t.Run(name+" "+string(dryRun), func(t *testing.T) {
 				w, some := newWorld(&enginetest.Cluster{}), policy()
-				some.ServerSide, some.Manager = serverSide, "me"
-				live := given("busy", "x")
-				live.SetAnnotations(map[string]string{"owner": "me"})
+				some.ServerSide, some.Manager, some.Force = serverSide, "me", true
+				live, next := thing("Widget/busy", "owner=me"), thing("Widget/busy")
+				live.Object["spec"], next.Object["spec"] = "x", "y"
 				live.Object["status"] = map[string]any{"ready": false}
 				w.Put(live)
-				later := w.Object(ref("ConfigMap/busy")).DeepCopy()
+				later := w.Object(ref("Widget/busy")).DeepCopy()
 				later.Object["status"] = map[string]any{"ready": true}
 				later.SetResourceVersion("99")
 				w.Stores = func(obj *unstructured.Unstructured) { obj.Object = later.DeepCopy().Object }
@@ -36,7 +36,7 @@ func TestDryRunsIgnoreStatuses(t *testing.T) {
 					}
 				}
 				options := engine.Options{DryRun: dryRun}
-				_, err := w.apply(t.Context(), some, options, want(given("busy", "y"))...)
+				_, err := w.apply(t.Context(), some, options, want(next)...)
 				if err != nil || acted != 1 {
 					t.Errorf("%d steps: %v", acted, err)
 				}

@@ -96,7 +96,12 @@ var (
 		"replicas": int64(
 			1,
 		), "updatedReplicas": int64(1), "availableReplicas": int64(1), "readyReplicas": int64(1),
-		"conditions": []any{map[string]any{"type": "Available", "status": "True"}},
+		"conditions": []any{
+			map[string]any{"type": "Available", "status": "True"},
+			map[string]any{
+				"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable",
+			},
+		},
 	}
 	stuck = map[string]any{
 		"conditions": []any{

@@ -27,7 +27,8 @@ func (w *world) own(name string, owners ...string) {
 		if live := w.Object(ref(owner)); live != nil {
 			uid = live.GetUID()
 		}
-		refs = append(refs, metav1.OwnerReference{UID: uid, Name: owner})
+		kind, name, _ := strings.Cut(owner, "/")
+		refs = append(refs, metav1.OwnerReference{APIVersion: "v1", Kind: kind, Name: name, UID: uid})
 	}
 	obj.SetOwnerReferences(refs)
 	w.Put(obj)
@@ -99,7 +100,9 @@ func TestOwnerInManifestIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		owned := thing("Service/c")
-		owned.SetOwnerReferences([]metav1.OwnerReference{{UID: w.Object(ref("Service/a")).GetUID()}})
+		owned.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: "v1", Kind: "Service", Name: "a", UID: w.Object(ref("Service/a")).GetUID(),
+		}})
 		if _, err := w.apply(t.Context(), policy(), realRun, want(owned)...); err != nil {
 			t.Fatal(err)
 		}

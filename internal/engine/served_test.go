@@ -127,7 +127,11 @@ func (w *world) startOfNext(
 	t.Helper()
 	next := first.DeepCopy()
 	delete(next.Object, "status")
-	next.Object["spec"] = map[string]any{"version": "v2"}
+	if next.GetKind() == "MutatingWebhookConfiguration" {
+		next.Object["webhooks"] = []any{map[string]any{"name": "second.example.com"}}
+	} else {
+		next.Object["spec"] = map[string]any{"version": "v2"}
+	}
 	second := boat("length")
 	second.SetAnnotations(map[string]string{"owner": "me"})
 	steps := []plan.Step{

@@ -73,7 +73,6 @@ func TestRemovalOfChangedObject(t *testing.T) {
 			settled delete configmap/a skipped`, false, false},
 		{"something else has changed", withData("ConfigMap/a", "new", "owner=me"), `
 			acted delete configmap/a succeeded
-			waiting delete configmap/a (Terminating)
 			settled delete configmap/a succeeded (NotFound)`, true, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -137,7 +137,7 @@ func (w *world) applyPruned(
 ) (event.Summary, string) {
 	t.Helper()
 	some := policy()
-	some.ServerSide = serverSide
+	some.ServerSide, some.Force = serverSide, true
 	e := &engine.Engine{Cluster: c, Records: w.store}
 	p, err := e.Plan(t.Context(), engine.Request{Desired: want(desired...), Policy: some})
 	if err != nil {

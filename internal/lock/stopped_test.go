@@ -95,6 +95,7 @@ func TestStoppedUnnoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := c.Object(testSet.Ref()).GetResourceVersion()
+		time.Sleep(time.Second) // a renewal at the same time would change nothing
 		stopped(l)
 		if err := writeObject(ctx, c); err != nil || ctx.Err() != nil {
 			t.Errorf("the write: %v; the run: %v", err, context.Cause(ctx))

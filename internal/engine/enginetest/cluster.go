@@ -4,6 +4,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ type Cluster struct {
 func (c *Cluster) Put(obj *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.store(obj.DeepCopy(), true)
+	c.put(obj.DeepCopy())
 }
 
 // Remove takes an object out of the cluster, without a deletion being counted.
@@ -204,7 +205,7 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 }
 
 // List returns the objects of a kind in a namespace, or in all, that have the labels, sorted by
-// name.
+// namespace and name.
 func (c *Cluster) List(
 	_ context.Context, gk schema.GroupKind, namespace string, with map[string]string,
 ) ([]*unstructured.Unstructured, error) {
@@ -222,7 +223,10 @@ func (c *Cluster) List(
 		}
 	}
 	slices.SortFunc(found,
-		func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+		func(a, b *unstructured.Unstructured) int {
+			return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()),
+				cmp.Compare(a.GetName(), b.GetName()))
+		})
 	return found, nil
 }
 
@@ -258,19 +262,23 @@ func (c *Cluster) ListSecretMetadata(
 	}), err
 }
 
-// store puts an object in, with a new version, a new generation if it is another than before, and a
-// UID if it is new, and notifies the watchers.
-func (c *Cluster) store(obj *unstructured.Unstructured, changed bool) *unstructured.Unstructured {
+// put stores an object of Put, or of a controller, with a new generation if it is another than
+// before.
+func (c *Cluster) put(obj *unstructured.Unstructured) {
+	if live := c.objects[object.RefOf(obj)]; live == nil || contentDiffers(live, obj, true) {
+		obj.SetGeneration(obj.GetGeneration() + 1)
+	}
+	c.store(obj)
+}
+
+// store puts an object in, with a new version, and a UID if it is new, and notifies the watchers.
+func (c *Cluster) store(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	ref := object.RefOf(obj)
 	if c.objects == nil {
 		c.objects = map[object.Ref]*unstructured.Unstructured{}
 	}
-	c.version++
-	obj.SetResourceVersion(strconv.Itoa(c.version))
-	if changed && contentDiffers(c.objects[ref], obj) {
-		obj.SetGeneration(obj.GetGeneration() + 1)
-	}
-	if obj.GroupVersionKind().Group == "apps" { // its controller sees it at once
+	obj.SetResourceVersion(c.nextVersion())
+	if ref.Group == "apps" && !ungenerated[ref.GroupKind()] { // its controller sees it at once
 		status, _ := obj.Object["status"].(map[string]any)
 		status = maps.Clone(status)
 		if status == nil {
@@ -287,13 +295,19 @@ func (c *Cluster) store(obj *unstructured.Unstructured, changed bool) *unstructu
 	return obj
 }
 
+// nextVersion increments the resource version. The first is that of an empty etcd, which no object
+// has.
+func (c *Cluster) nextVersion() string {
+	c.version = max(c.version, 1) + 1
+	return strconv.Itoa(c.version)
+}
+
 // remove takes an object out and, if the cluster has a garbage collector, those that only it owned.
 // The objects of a kind go with its definition.
 func (c *Cluster) remove(ref object.Ref) {
 	removed := c.objects[ref]
-	c.version++
 	delete(c.objects, ref)
-	c.tell(cluster.ObjectEvent{Ref: ref, Version: strconv.Itoa(c.version)})
+	c.tell(cluster.ObjectEvent{Ref: ref, Version: c.nextVersion()})
 	if removed == nil {
 		return
 	}
@@ -404,8 +418,4 @@ func (c *Cluster) schemas(group string) string {
 	}
 	slices.Sort(found)
 	return strings.Join(found, "\n")
-}
-
-func resourceOf(ref object.Ref) schema.GroupResource {
-	return schema.GroupResource{Group: ref.Group, Resource: ref.Kind}
 }

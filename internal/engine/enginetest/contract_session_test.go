@@ -2,20 +2,14 @@ package enginetest_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -29,21 +23,23 @@ type session struct {
 	server    server
 	namespace string
 	objects   map[string][]*unstructured.Unstructured // by section
-	seen      map[object.Ref]*sightings
+	seen      map[object.Ref]*identities
 	events    chan cluster.ObjectEvent // of the latest watch or query
 	endWatch  context.CancelFunc
 }
 
-// sightings are the different UIDs and resource versions that the answers had of an object, in
-// order.
-type sightings struct{ uids, versions []string }
+// identities are the different UIDs and resource versions of an object in the answers, in order.
+type identities struct{ uids, versions []string }
 
-// parse returns the objects of a section. Those without a namespace that have one are in that of
-// the session.
+// parse returns the objects of a section, with the namespace of the session for NAMESPACE.
 func (s *session) parse(text string) (objects []*unstructured.Unstructured) {
 	for document := range strings.SplitSeq(text, "---\n") {
 		obj := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &obj.Object); err != nil {
+		data, err := yaml.YAMLToJSON([]byte(document))
+		if err == nil {
+			err = obj.UnmarshalJSON(data)
+		}
+		if err != nil {
 			s.t.Fatalf("%v:\n%s", err, document)
 		}
 		obj.SetName(strings.ReplaceAll(obj.GetName(), "NAMESPACE", s.namespace))
@@ -138,8 +134,8 @@ func (s *session) call(line string) string {
 // one makes a call about one object.
 func (s *session) one(r request, obj *unstructured.Unstructured) string {
 	ref := object.RefOf(obj)
-	uid := types.UID(s.value(ref, r.options["uid"], func(s *sightings) []string { return s.uids }))
-	version := s.value(ref, r.options["version"], func(s *sightings) []string { return s.versions })
+	uid := types.UID(s.value(ref, r.options["uid"], func(s *identities) []string { return s.uids }))
+	version := s.value(ref, r.options["version"], func(s *identities) []string { return s.versions })
 	switch r.verb {
 	case "get":
 		return s.read(ref, obj.GroupVersionKind().Version)
@@ -222,7 +218,7 @@ func (s *session) merged(obj *unstructured.Unstructured, patch string) *unstruct
 }
 
 // value returns a precondition.
-func (s *session) value(ref object.Ref, option string, of func(*sightings) []string) string {
+func (s *session) value(ref object.Ref, option string, of func(*identities) []string) string {
 	if option != "live" && option != "old" {
 		return option
 	}
@@ -271,180 +267,3 @@ func (s *session) awaitGone(ref object.Ref) string {
 
 // pause waits a moment.
 func (s *session) pause() { time.Sleep(100 * time.Millisecond) }
-
-// watch starts a watch of objects.
-func (s *session) watch(objects []*unstructured.Unstructured) string {
-	var refs []object.Ref
-	for _, obj := range objects {
-		refs = append(refs, object.RefOf(obj))
-	}
-	s.server.Watch(s.watchContext(), refs, s.collect())
-	return ""
-}
-
-// query starts a query for objects of a kind, with the label selector of the option labels.
-func (s *session) query(r request) string {
-	s.server.WatchQuery(s.watchContext(), cluster.Query{
-		Kind: schema.ParseGroupKind(r.name), Namespace: s.namespace, Labels: r.options["labels"],
-	}, s.collect())
-	return ""
-}
-
-// watchContext ends the latest watch or query and returns the context of the next one.
-func (s *session) watchContext() context.Context {
-	if s.endWatch != nil {
-		s.endWatch()
-	}
-	var ctx context.Context
-	ctx, s.endWatch = context.WithCancel(s.t.Context())
-	return ctx
-}
-
-// collect returns a function that keeps the events of a watch or query.
-func (s *session) collect() func(cluster.ObjectEvent) {
-	events := make(chan cluster.ObjectEvent, 100)
-	s.events = events
-	return func(e cluster.ObjectEvent) { events <- e }
-}
-
-// next waits for the next events of a watch or query, as many as the line says, and prints them
-// with those that come in the second after them.
-func (s *session) next(r request) string {
-	count, err := strconv.Atoi(r.name)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var out strings.Builder
-	for limit := 10 * time.Second; ; count-- {
-		if count <= 0 {
-			limit = time.Second
-		}
-		select {
-		case e := <-s.events:
-			out.WriteString(formatEvent(e))
-		case <-time.After(limit):
-			return out.String()
-		}
-	}
-}
-
-// formatEvent formats an event: the name of an object, whether it exists, and its content.
-func formatEvent(e cluster.ObjectEvent) string {
-	switch {
-	case e.Err != nil:
-		return "error " + failure(e.Err) + "\n"
-	case e.Listed:
-		return "listed\n"
-	case e.Object == nil:
-		return e.Ref.Name + " does not exist\n"
-	default:
-		return fmt.Sprintf("%s %v %v\n", e.Ref.Name, e.Object.GetLabels(), e.Object.Object["data"])
-	}
-}
-
-// list lists objects of a kind, "KIND" or "KIND.GROUP", with the labels among the options, in the
-// namespace of the session.
-func (s *session) list(r request) string {
-	gk := schema.ParseGroupKind(r.name)
-	var names []string
-	if r.verb == "metadata" {
-		found, err := s.server.ListMetadata(s.t.Context(), gk, s.namespace, r.options)
-		if err != nil {
-			return failure(err) + "\n"
-		}
-		for _, m := range found {
-			names = append(names, fmt.Sprintf("%s %v", m.Name, m.Labels))
-		}
-	} else {
-		found, err := s.server.List(s.t.Context(), gk, s.namespace, r.options)
-		if err != nil {
-			return failure(err) + "\n"
-		}
-		for _, obj := range found {
-			names = append(names, fmt.Sprintf("%s %v", obj.GetName(), obj.GetLabels()))
-		}
-	}
-	return strings.Join(append(names, ""), "\n")
-}
-
-// failure formats an error: code, reason and causes.
-func failure(err error) string {
-	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) {
-		return fmt.Sprintf("%T", err)
-	}
-	text := []string{fmt.Sprintf("%d %s", status.Status().Code, status.Status().Reason)}
-	if details := status.Status().Details; details != nil {
-		for _, cause := range details.Causes {
-			text = append(text, fmt.Sprintf("%s %s", cause.Type, cause.Field))
-		}
-	}
-	return strings.TrimSpace(strings.Join(slices.Compact(text), "; "))
-}
-
-// format formats an object without the values that a server generates, and keeps these.
-func (s *session) format(obj *unstructured.Unstructured, managers bool) string {
-	ref := object.RefOf(obj)
-	if s.seen[ref] == nil {
-		s.seen[ref] = &sightings{}
-	}
-	seen := s.seen[ref]
-	text := fmt.Sprintf("uid %s, version %s, generation %d\n",
-		sight(&seen.uids, string(obj.GetUID())), sight(&seen.versions, obj.GetResourceVersion()),
-		obj.GetGeneration())
-	obj = obj.DeepCopy()
-	fields := obj.GetManagedFields()
-	for _, name := range []string{
-		"uid", "resourceVersion", "creationTimestamp", "managedFields", "namespace", "name",
-		"generation",
-	} {
-		unstructured.RemoveNestedField(obj.Object, "metadata", name)
-	}
-	if obj.GetDeletionTimestamp() != nil {
-		obj.Object["metadata"].(map[string]any)["deletionTimestamp"] = "TIME"
-	}
-	if metadata, ok := obj.Object["metadata"].(map[string]any); ok && len(metadata) == 0 {
-		delete(obj.Object, "metadata")
-	}
-	delete(obj.Object, "apiVersion")
-	delete(obj.Object, "kind")
-	data, err := yaml.Marshal(obj.Object)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	text += string(data)
-	if managers {
-		text += formatManagers(fields)
-	}
-	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
-}
-
-// sight says whether a value is new, and keeps it.
-func sight(values *[]string, value string) string {
-	switch i := slices.Index(*values, value); {
-	case value == "":
-		return "none"
-	case i < 0:
-		*values = append(*values, value)
-		return "new"
-	case i == len(*values)-1:
-		return "same"
-	default:
-		return "old"
-	}
-}
-
-// formatManagers formats managed fields: a line for each manager, with its fields as JSON.
-func formatManagers(entries []metav1.ManagedFieldsEntry) string {
-	var lines []string
-	for _, e := range entries {
-		fields, err := json.Marshal(e.FieldsV1)
-		if err != nil {
-			return err.Error() + "\n"
-		}
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Manager, e.Operation,
-			e.Subresource))+": "+string(fields)+"\n")
-	}
-	slices.Sort(lines) // entries of one second have no order
-	return strings.Join(lines, "")
-}

@@ -57,6 +57,9 @@ func TestContract(t *testing.T) {
 	if *record && kubeconfig == "" {
 		t.Fatalf("-record needs %s: the answers are those of a real server", kubeconfigEnv)
 	}
+	if kubeconfig != "" {
+		t.Cleanup(func() { removeDefinitions(t, connect(t, kubeconfig)) })
+	}
 	for _, path := range archives {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +85,22 @@ func connect(t *testing.T, kubeconfig string) *cluster.Client {
 	return client
 }
 
+// definitions are those of the kinds Widget, with a subresource for the status, and Gadget.
+const definitions = "testdata/contract_definitions.yaml"
+
+// removeDefinitions deletes the definitions of the custom kinds.
+func removeDefinitions(t *testing.T, client *cluster.Client) {
+	for _, name := range []string{"widgets", "gadgets"} {
+		_, err := client.Delete(context.Background(), cluster.Delete{Ref: object.Ref{
+			Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition",
+			Name: name + ".contract.muster.dev",
+		}})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // compare makes the calls of an archive in a namespace and compares the answers with those of the
 // archive, or records them.
 func compare(t *testing.T, path string, server server, namespace string) {
@@ -89,7 +108,7 @@ func compare(t *testing.T, path string, server server, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{t: t, server: server, namespace: namespace, seen: map[object.Ref]*sightings{}}
+	s := &session{t: t, server: server, namespace: namespace, seen: map[object.Ref]*identities{}}
 	s.objects = map[string][]*unstructured.Unstructured{}
 	var calls, want string
 	for _, file := range archive.Files {
@@ -131,14 +150,14 @@ func compare(t *testing.T, path string, server server, namespace string) {
 // setUp creates the namespace, which is deleted at the end of the test, and the definitions of the
 // custom kinds.
 func (s *session) setUp() {
-	definitions, err := os.ReadFile("testdata/contract_definitions.yaml")
+	custom, err := os.ReadFile(definitions)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	namespace := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": s.namespace},
 	}}
-	for _, obj := range append(s.parse(string(definitions)), namespace) {
+	for _, obj := range append(s.parse(string(custom)), namespace) {
 		if _, err := s.server.Write(s.t.Context(), cluster.Write{
 			Object: obj, Method: cluster.Apply, Manager: "contract", Force: true,
 		}); err != nil {

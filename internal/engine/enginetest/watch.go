@@ -14,13 +14,13 @@ import (
 
 // watcher is one Watch call, with the events that it has not received, in order.
 type watcher struct {
-	wants func(cluster.ObjectEvent) bool
-	sees  func(cluster.ObjectEvent) cluster.ObjectEvent // transforms its events; may be nil
+	sees  func(cluster.ObjectEvent) (_ cluster.ObjectEvent, ok bool) // changes or drops an event
 	queue []cluster.ObjectEvent
 	more  chan struct{} // holds one token while the queue is not empty
 }
 
-// Watch reports every change of the refs since the latest Read.
+// Watch reports every change of the refs since the latest Read. Refs that were not read are listed
+// first.
 func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent)) {
 	c.mu.Lock()
 	c.Watched = append(c.Watched, refs)
@@ -34,18 +34,31 @@ func (c *Cluster) Watch(ctx context.Context, refs []object.Ref, see func(cluster
 	}
 	set := object.NewSet(refs...)
 	w := &watcher{
-		wants: func(s cluster.ObjectEvent) bool { return set.Has(s.Ref) },
-		more:  make(chan struct{}, 1),
+		sees: func(e cluster.ObjectEvent) (cluster.ObjectEvent, bool) { return e, set.Has(e.Ref) },
+		more: make(chan struct{}, 1),
 	}
 	c.mu.Lock()
+	for _, ref := range refs {
+		if _, read := c.read[ref]; !read {
+			w.add(c.present(ref))
+		}
+	}
 	for _, s := range c.history {
-		if versionOf(s) > c.read[s.Ref] {
+		if version, read := c.read[s.Ref]; read && versionOf(s) > version {
 			w.add(s)
 		}
 	}
 	c.watchers = append(c.watchers, w)
 	c.mu.Unlock()
 	c.follow(ctx, w, see)
+}
+
+// present returns the event for the present state of an object.
+func (c *Cluster) present(ref object.Ref) cluster.ObjectEvent {
+	if obj := c.objects[ref]; obj != nil {
+		return cluster.ObjectEvent{Ref: ref, Object: obj.DeepCopy()}
+	}
+	return cluster.ObjectEvent{Ref: ref, Version: strconv.Itoa(max(c.version, 1))}
 }
 
 // WatchQuery reports the objects of a kind and namespace that have the labels, and then every
@@ -57,24 +70,24 @@ func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(clus
 	}
 	w := &watcher{more: make(chan struct{}, 1)}
 	if c.forbids(s.Kind, s.Namespace) {
-		w.wants = func(cluster.ObjectEvent) bool { return true }
+		w.sees = func(e cluster.ObjectEvent) (cluster.ObjectEvent, bool) { return e, true }
 		w.add(cluster.ObjectEvent{Listed: true, Err: forbiddenList(s.Kind)})
 		c.follow(ctx, w, see)
 		return
 	}
 	// A reported object that loses its labels counts as deleted.
-	selected := object.NewSet()
-	w.wants = func(seen cluster.ObjectEvent) bool {
-		matches := seen.Object == nil || selector.Matches(labels.Set(seen.Object.GetLabels()))
-		in := s.Namespace == "" || seen.Ref.Namespace == s.Namespace
-		return seen.Listed || seen.Ref.GroupKind() == s.Kind && in &&
-			(matches && selected.Insert(seen.Ref) || selected.Has(seen.Ref))
-	}
-	w.sees = func(seen cluster.ObjectEvent) cluster.ObjectEvent {
-		if seen.Object != nil && !selector.Matches(labels.Set(seen.Object.GetLabels())) {
-			return cluster.ObjectEvent{Ref: seen.Ref, Version: seen.Object.GetResourceVersion()}
+	selected := map[object.Ref]bool{}
+	w.sees = func(e cluster.ObjectEvent) (cluster.ObjectEvent, bool) {
+		in := s.Namespace == "" || e.Ref.Namespace == s.Namespace
+		if e.Listed || e.Ref.GroupKind() != s.Kind || !in {
+			return e, e.Listed
 		}
-		return seen
+		before := selected[e.Ref]
+		selected[e.Ref] = e.Object != nil && selector.Matches(labels.Set(e.Object.GetLabels()))
+		if selected[e.Ref] {
+			return e, true
+		}
+		return cluster.ObjectEvent{Ref: e.Ref, Version: strconv.Itoa(versionOf(e))}, before
 	}
 	c.mu.Lock()
 	for _, obj := range c.objects {
@@ -148,11 +161,9 @@ func (c *Cluster) take(w *watcher) []cluster.ObjectEvent {
 }
 
 func (w *watcher) add(s cluster.ObjectEvent) {
-	if !w.wants(s) {
+	s, ok := w.sees(s)
+	if !ok {
 		return
-	}
-	if w.sees != nil {
-		s = w.sees(s)
 	}
 	w.queue = append(w.queue, s)
 	select {
@@ -192,7 +203,7 @@ func (c *Cluster) later(ref object.Ref, uid types.UID, change Change) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if change.Makes != nil {
-			c.store(change.Makes.DeepCopy(), true)
+			c.put(change.Makes.DeepCopy())
 			return
 		}
 		obj := c.objects[ref]
@@ -211,6 +222,6 @@ func (c *Cluster) later(ref object.Ref, uid types.UID, change Change) {
 		default:
 			next.Object["status"] = change.Status
 		}
-		c.store(next, false)
+		c.store(next)
 	})
 }

@@ -3,21 +3,14 @@ package enginetest
 import (
 	"context"
 	"errors"
-	"maps"
-	"reflect"
 	"slices"
 	"time"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
-	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -37,39 +30,44 @@ func (c *Cluster) Write(
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Sent = append(c.Sent, w)
-	var next *unstructured.Unstructured
-	err := c.refuse(w)
-	if err == nil {
-		next, err = c.next(ref, w)
+	if c.Refuses != nil {
+		if err := c.Refuses(w); err != nil {
+			return nil, err
+		}
 	}
-	if err == nil && c.Stores != nil {
+	next, err := c.next(ref, w)
+	if err != nil {
+		return nil, err
+	}
+	if c.Stores != nil {
 		c.Stores(next)
 	}
-	if err != nil || w.DryRun {
-		return next, err
+	live := c.objects[ref]
+	switch {
+	case w.DryRun:
+		return answer(w, next), nil
+	case live != nil && next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0:
+		c.remove(ref)
+	case live != nil && equal(live, next):
+		next = live
+	default:
+		if group, _, _ := unstructured.NestedString(next.Object, "spec", "group"); group != "" {
+			c.outdated, c.documents = c.schemas(group), c.documentsOf()
+			c.published = time.Now().Add(c.Publishes)
+		}
+		next = c.store(next)
+		c.script(ref, next.GetUID())
 	}
-	if group, _, _ := unstructured.NestedString(next.Object, "spec", "group"); group != "" {
-		c.outdated, c.documents = c.schemas(group), c.documentsOf()
-		c.published = time.Now().Add(c.Publishes)
-	}
-	stored := c.store(next, w.Subresource == "")
-	c.script(ref, stored.GetUID())
-	return stored.DeepCopy(), c.count(string(w.Method), ref)
+	return answer(w, next), c.count(string(w.Method), ref)
 }
 
-// contentDiffers reports whether objects differ in more than metadata and status, in which case the
-// server increments the generation. Live may be nil.
-func contentDiffers(live, next *unstructured.Unstructured) bool {
-	if live == nil {
-		return true
+// answer returns a copy of a stored object as a client gets it.
+func answer(w cluster.Write, stored *unstructured.Unstructured) *unstructured.Unstructured {
+	stored = stored.DeepCopy()
+	if w.Method == cluster.Create {
+		stored.SetManagedFields(nil)
 	}
-	content := func(obj *unstructured.Unstructured) map[string]any {
-		fields := maps.Clone(obj.Object)
-		delete(fields, "metadata")
-		delete(fields, "status")
-		return fields
-	}
-	return !reflect.DeepEqual(content(live), content(next))
+	return stored
 }
 
 // Delete removes one object, at once or after it has lingered.
@@ -103,18 +101,30 @@ func (c *Cluster) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
 	}
 	c.rewrite(d.Ref, obj)
 	wait, held := c.Lingers[d.Ref], len(obj.GetFinalizers()) > 0
-	if held {
-		marked, now := obj.DeepCopy(), metav1.Now()
-		marked.SetDeletionTimestamp(&now)
-		c.store(marked, false)
+	if held && obj.GetDeletionTimestamp() == nil {
+		c.store(markedDeleted(obj))
 	}
+	removed := false
 	switch {
 	case wait > 0:
 		c.later(d.Ref, obj.GetUID(), Change{After: wait, Gone: true})
 	case !held:
 		c.remove(d.Ref)
+		removed = !leaves[d.Ref.GroupKind()] && (d.Propagation == "" ||
+			d.Propagation == metav1.DeletePropagationBackground)
 	}
-	return false, c.count("delete", d.Ref)
+	return removed, c.count("delete", d.Ref)
+}
+
+// markedDeleted returns an object whose deletion has begun.
+func markedDeleted(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	marked, now, grace := obj.DeepCopy(), metav1.Now(), int64(0)
+	marked.SetDeletionTimestamp(&now)
+	marked.SetDeletionGracePeriodSeconds(&grace)
+	if marked.GetGeneration() > 0 {
+		marked.SetGeneration(marked.GetGeneration() + 1)
+	}
+	return marked
 }
 
 // rewrite lets a controller create a deleted object once more, if it is one of Rewrites.
@@ -143,7 +153,7 @@ func (c *Cluster) orphan(uid types.UID) {
 		if len(refs) < len(obj.GetOwnerReferences()) {
 			left := obj.DeepCopy()
 			left.SetOwnerReferences(refs)
-			c.store(left, false)
+			c.store(left)
 		}
 	}
 }
@@ -176,7 +186,7 @@ func (c *Cluster) enter(ref object.Ref) error {
 	time.Sleep(c.Takes + c.Slow[ref])
 	err := c.Fails[ref]
 	if err == nil {
-		err = c.answer(ref)
+		err = c.scripted(ref)
 	}
 	if err != nil {
 		c.leave()
@@ -184,8 +194,8 @@ func (c *Cluster) enter(ref object.Ref) error {
 	return err
 }
 
-// answer takes the next of the answers to writes of an object.
-func (c *Cluster) answer(ref object.Ref) error {
+// scripted takes the next of the answers to writes of an object.
+func (c *Cluster) scripted(ref object.Ref) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.Answers[ref]) == 0 {
@@ -226,107 +236,4 @@ func (c *Cluster) note(change string) error {
 		return ErrDead
 	}
 	return nil
-}
-
-// createdByReplace are the kinds whose objects the server creates when a missing one is replaced,
-// unless the request names a UID: see AllowCreateOnUpdate of their strategies.
-var createdByReplace = map[schema.GroupKind]bool{
-	{Group: "coordination.k8s.io", Kind: "Lease"}:                    true,
-	{Group: "coordination.k8s.io", Kind: "LeaseCandidate"}:           true,
-	{Group: "node.k8s.io", Kind: "RuntimeClass"}:                     true,
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:        true,
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
-	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:               true,
-	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        true,
-	{Kind: "Endpoints"}:  true,
-	{Kind: "Event"}:      true,
-	{Kind: "LimitRange"}: true,
-	{Kind: "Service"}:    true,
-}
-
-// refuse returns why the server refuses a write.
-func (c *Cluster) refuse(w cluster.Write) error {
-	if c.Refuses == nil {
-		return nil
-	}
-	return c.Refuses(w)
-}
-
-// next returns the object that a write makes, not yet stored.
-func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructured, error) {
-	live := c.objects[ref]
-	switch {
-	case c.dead:
-		return nil, ErrDead
-	case w.UID != "" && (live == nil && w.Method == cluster.Apply ||
-		live != nil && w.UID != live.GetUID()):
-		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name, errors.New("the UID is another"))
-	case w.Version != "" && live != nil && w.Version != live.GetResourceVersion():
-		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name,
-			errors.New("the object has been modified"))
-	case w.Method == cluster.Create && live != nil:
-		return nil, apierrors.NewAlreadyExists(resourceOf(ref), ref.Name)
-	case w.Method == cluster.Create || w.Method == cluster.Apply && live == nil:
-		return w.Object.DeepCopy(), nil
-	case live == nil && w.Method == cluster.Replace && createdByReplace[ref.GroupKind()]:
-		if w.Object.GetUID() != "" {
-			return nil, apierrors.NewConflict(resourceOf(ref), ref.Name,
-				errors.New("the UID in the precondition is that of no object"))
-		}
-		return w.Object.DeepCopy(), nil
-	case live == nil:
-		return nil, apierrors.NewNotFound(resourceOf(ref), ref.Name)
-	case w.Method == cluster.Patch:
-		return patched(live, w)
-	case w.Method != cluster.Create && w.Object.GetUID() != "" && w.Object.GetUID() != live.GetUID():
-		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name, errors.New("the UID is another"))
-	case w.Method == cluster.Replace && w.Object.GetResourceVersion() != live.GetResourceVersion(),
-		w.Method == cluster.Apply && w.Object.GetResourceVersion() != "" &&
-			w.Object.GetResourceVersion() != live.GetResourceVersion():
-		return nil, apierrors.NewConflict(resourceOf(ref), ref.Name,
-			errors.New("the object has been modified"))
-	default:
-		next := w.Object.DeepCopy()
-		next.SetUID(live.GetUID())
-		next.SetGeneration(live.GetGeneration())
-		if status, ok := live.Object["status"]; ok && w.Subresource == "" {
-			next.Object["status"] = status
-		}
-		return next, nil
-	}
-}
-
-// patched applies a JSON patch, a strategic merge patch or a JSON merge patch.
-func patched(live *unstructured.Unstructured, w cluster.Write) (*unstructured.Unstructured, error) {
-	meta, isBuiltin := builtin.PatchMeta(live.GroupVersionKind())
-	if w.PatchType == types.StrategicMergePatchType && isBuiltin {
-		fields := map[string]any{}
-		if err := utiljson.Unmarshal(w.Patch, &fields); err != nil {
-			return nil, err
-		}
-		merged, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(
-			live.DeepCopy().Object, fields, meta,
-		)
-		return &unstructured.Unstructured{Object: merged}, err
-	}
-	before, err := live.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	apply := jsonpatch.MergePatch
-	if w.PatchType == types.JSONPatchType {
-		apply = func(before, data []byte) ([]byte, error) {
-			patch, err := jsonpatch.DecodePatch(data)
-			if err != nil {
-				return nil, err
-			}
-			return patch.Apply(before)
-		}
-	}
-	after, err := apply(before, w.Patch)
-	if err != nil {
-		return nil, err
-	}
-	next := &unstructured.Unstructured{}
-	return next, next.UnmarshalJSON(after)
 }

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/packagestest"
+	"github.com/muster-deploy/muster/internal/view"
 )
 
 // TestPlan shows a plan in the forms of kpt. packagestest.Outlooks describes the archives. Escape
@@ -18,7 +21,11 @@ func TestPlan(t *testing.T) {
 		t,
 		"testdata/plan_*.txtar",
 		func(t *testing.T, files map[string]string) map[string]string {
-			desired, outlooks := packagestest.Outlooks(t, files)
+			var desired []manifest.Object
+			var outlooks []view.Outlook
+			synctest.Test(t, func(t *testing.T) { // managed fields have the time
+				desired, outlooks = packagestest.Outlooks(t, files)
+			})
 			forms := map[string]func(*bytes.Buffer) error{
 				"krm":  func(out *bytes.Buffer) error { return packages.PlanKRM(out, outlooks) },
 				"live": func(out *bytes.Buffer) error { return livePlanText(out, true, outlooks, desired) },

@@ -1,0 +1,94 @@
+package enginetest
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/builtin"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// The kinds that differ from others. TestContract compares these tables with a server.
+var (
+	// createdByReplace are the kinds whose objects the server creates when a missing one is replaced,
+	// unless the request names a UID: see AllowCreateOnUpdate of their strategies.
+	createdByReplace = kinds(`
+		Endpoints Event Event.events.k8s.io LimitRange Service
+		Lease.coordination.k8s.io LeaseCandidate.coordination.k8s.io RuntimeClass.node.k8s.io
+		ClusterRole.rbac.authorization.k8s.io ClusterRoleBinding.rbac.authorization.k8s.io
+		Role.rbac.authorization.k8s.io RoleBinding.rbac.authorization.k8s.io`)
+
+	// replacedByVersion are the built-in kinds whose objects are replaced only with a resource
+	// version, as those of all custom kinds: see AllowUnconditionalUpdate.
+	replacedByVersion = kinds(`
+		PodDisruptionBudget.policy Lease.coordination.k8s.io CSIDriver.storage.k8s.io
+		RuntimeClass.node.k8s.io ValidatingWebhookConfiguration.admissionregistration.k8s.io
+		MutatingWebhookConfiguration.admissionregistration.k8s.io
+		ValidatingAdmissionPolicy.admissionregistration.k8s.io
+		ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io`)
+
+	// ungenerated are the kinds whose objects have no generation.
+	ungenerated = kinds(`
+		ConfigMap Endpoints Event LimitRange Namespace PersistentVolume PersistentVolumeClaim
+		ResourceQuota Secret Service ServiceAccount ControllerRevision.apps
+		HorizontalPodAutoscaler.autoscaling Lease.coordination.k8s.io Event.events.k8s.io
+		RuntimeClass.node.k8s.io ClusterRole.rbac.authorization.k8s.io
+		ClusterRoleBinding.rbac.authorization.k8s.io Role.rbac.authorization.k8s.io
+		RoleBinding.rbac.authorization.k8s.io CSIDriver.storage.k8s.io StorageClass.storage.k8s.io`)
+
+	// leaves are the kinds of which the answer to a deletion is the object, even if it is removed.
+	leaves = kinds(`
+		Namespace PersistentVolume PersistentVolumeClaim Pod PodTemplate ResourceQuota Service
+		ServiceAccount CSIDriver.storage.k8s.io StorageClass.storage.k8s.io`)
+
+	// generatedBy are the fields of metadata whose changes increment the generation, too.
+	generatedBy = map[schema.GroupKind]string{
+		{Group: "apps", Kind: "Deployment"}:                "annotations",
+		{Group: "discovery.k8s.io", Kind: "EndpointSlice"}: "labels",
+	}
+)
+
+// kinds returns the set of the kinds of a text.
+func kinds(text string) map[schema.GroupKind]bool {
+	found := map[schema.GroupKind]bool{}
+	for word := range strings.FieldsSeq(text) {
+		found[schema.ParseGroupKind(word)] = true
+	}
+	return found
+}
+
+// isCustom reports whether a kind is not built in.
+func isCustom(gvk schema.GroupVersionKind) bool {
+	_, builtIn := builtin.TypeMeta(gvk)
+	return !builtIn
+}
+
+// hasStatus reports whether the status of a kind is written through its own subresource: if it has
+// a definition, whether that has the subresource.
+func (c *Cluster) hasStatus(gvk schema.GroupVersionKind) bool {
+	for ref, crd := range c.objects {
+		if ref.Kind != "CustomResourceDefinition" {
+			continue
+		}
+		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+		if group != gvk.Group || kind != gvk.Kind {
+			continue
+		}
+		versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		for _, version := range versions {
+			fields, _ := version.(map[string]any)
+			if fields["name"] == gvk.Version {
+				_, found, _ := unstructured.NestedFieldNoCopy(fields, "subresources", "status")
+				return found
+			}
+		}
+	}
+	return true
+}
+
+func resourceOf(ref object.Ref) schema.GroupResource {
+	return schema.GroupResource{Group: ref.Group, Resource: ref.Kind}
+}

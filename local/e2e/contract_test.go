@@ -1,0 +1,28 @@
+package e2e
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+var recordContract = flag.Bool("record-contract", false,
+	"write the answers of the server into internal/engine/enginetest/testdata/contract")
+
+// TestContract makes the calls on the server whose answers the cluster in memory has to give: they
+// are still those of the server.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	test := exec.Command("go", "test", "-count=1", "-run", "^TestContract$",
+		"./internal/engine/enginetest", "-timeout", "5m")
+	if *recordContract {
+		test.Args = append(test.Args, "-record")
+	}
+	test.Dir = filepath.Join("..", "..")
+	test.Env = append(os.Environ(), "MUSTER_TEST_KUBECONFIG="+cluster.Kubeconfig())
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
