@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/engine"
@@ -108,6 +109,23 @@ func TestKilledRunForgetsCompletion(t *testing.T) {
 		if got := completedJobs(t, server); !slices.Equal(got, want) {
 			t.Errorf("mode %q: Jobs %q are completed, want %q", mode, got, want)
 		}
+	}
+}
+
+// TestKilledRunForgetsCompletionOfDeleted: the plan of an app leaves a Job unchanged that is being
+// deleted, and its run creates the Job once it is gone.
+func TestKilledRunForgetsCompletionOfDeleted(t *testing.T) {
+	job := jobOf("a", time.Time{}).Unstructured
+	leaving := job.DeepCopy()
+	leaving.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+	server := &enginetest.Cluster{}
+	runJobs(t, server, map[string]plan.Step{
+		"a": {Op: plan.Unchanged, Have: leaving, Recreate: job},
+		"b": {Op: plan.Unchanged, Have: job, Recreate: job}, "c": {Op: plan.Unchanged, Have: leaving},
+	}, nil, engine.DryRunNone)
+	want := []string{"b", "c", "d"}
+	if got := completedJobs(t, server); !slices.Equal(got, want) {
+		t.Errorf("Jobs %q are completed, want %q", got, want)
 	}
 }
 
