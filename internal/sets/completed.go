@@ -165,12 +165,13 @@ func (c completions) set(objects []history.Object) (n int) {
 }
 
 // startedJobs returns the Jobs that remove themselves and that a plan creates, also in place of
-// live ones. An update in place starts none.
+// live ones or after these are gone. An update in place starts none.
 func startedJobs(p *plan.Plan) *object.Set {
 	started := object.NewSet()
 	for i := range p.Steps {
 		step := &p.Steps[i]
-		starts := step.Op == plan.Create || step.Op == plan.Update && step.Replace != ""
+		starts := step.Op == plan.Create || step.Op == plan.Update && step.Replace != "" ||
+			recreatesDeleted(step)
 		if _, ok := ttlOf(step.Want); ok && starts {
 			started.Insert(step.Ref)
 		}
@@ -302,10 +303,15 @@ func createdJobs(p *plan.Plan, members []object.Ref) (jobs []*plan.Step) {
 // isEnding reports whether a step creates its object once the live one is gone, a Job that is
 // removing itself.
 func isEnding(step *plan.Step) bool {
-	if step.Op == plan.Unchanged && step.Recreate != nil {
-		return ready.IsRemovingItself(step.Have)
-	}
-	return step.Op == plan.Create && ready.IsRemovingItself(step.Leaving)
+	return step.Op == plan.Create && ready.IsRemovingItself(step.Leaving) ||
+		recreatesDeleted(step) && ready.IsRemovingItself(step.Have)
+}
+
+// recreatesDeleted reports whether a step of an app creates its unchanged object once that, which
+// is being deleted, is gone.
+func recreatesDeleted(step *plan.Step) bool {
+	return step.Op == plan.Unchanged && step.Recreate != nil && step.Have != nil &&
+		step.Have.GetDeletionTimestamp() != nil
 }
 
 // completeJobs lets those of the steps do nothing whose Jobs have succeeded, as a revision says,
