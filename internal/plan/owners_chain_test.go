@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -59,5 +60,28 @@ func TestLossesOfRepeatedOwner(t *testing.T) {
 	})
 	if want := (plan.Loss{Owner: 1, Dependent: 2}); len(losses) != 1 || losses[0] != want {
 		t.Errorf("got %v, want %v", losses, want)
+	}
+}
+
+// TestLongChainOfLeavingOwners has a chain of owners, of which the first one is being deleted: all
+// others go with it.
+func TestLongChainOfLeavingOwners(t *testing.T) {
+	const length = 10_000
+	live, now := map[object.Ref]*unstructured.Unstructured{}, metav1.Now()
+	var last object.Ref
+	for i := range length {
+		obj := &unstructured.Unstructured{Object: map[string]any{}}
+		obj.SetName(strconv.Itoa(i))
+		obj.SetUID(types.UID(obj.GetName()))
+		if i > 0 {
+			obj.SetOwnerReferences([]metav1.OwnerReference{{UID: types.UID(strconv.Itoa(i - 1))}})
+		} else {
+			obj.SetDeletionTimestamp(&now)
+		}
+		last = object.RefOf(obj)
+		live[last] = obj
+	}
+	if !plan.Leaving(live)(last) {
+		t.Error("the last object of the chain stays")
 	}
 }
