@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -46,12 +47,14 @@ func prepare(
 }
 
 // try returns the error of a write that the server would refuse, before the requests that prepare
-// it: these would remain. A webhook may refuse dry runs, which says nothing about the write.
+// it: these would remain. A webhook may refuse dry runs, and a result may be unknown that only dry
+// runs compute, which says nothing about the write.
 func try(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) error {
 	trial := *o
 	trial.DryRun = DryRunServer
 	_, err := write(ctx, c, p, step, &trial)
-	if apierrors.IsBadRequest(err) && !cluster.Unreadable(err) {
+	unmerged := (*diff.MergeError)(nil)
+	if apierrors.IsBadRequest(err) && !cluster.Unreadable(err) || errors.As(err, &unmerged) {
 		return nil
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -40,17 +41,25 @@ func Leaving(live map[object.Ref]*unstructured.Unstructured) func(object.Ref) bo
 func collected(
 	live map[object.Ref]*unstructured.Unstructured, leaves func(object.Ref) bool,
 ) map[object.Ref]bool {
-	going, owned := map[types.UID]int{}, map[object.Ref]bool{}
+	going, owned := sets.New[types.UID](), map[object.Ref]bool{}
+	dependents, remaining := map[types.UID][]object.Ref{}, map[object.Ref]int{}
 	for ref, obj := range live {
 		if obj != nil && leaves(ref) && !orphans(obj) {
-			going[obj.GetUID()] = -1
+			going.Insert(obj.GetUID())
+		}
+		for owner := range sets.New(ownersOf(obj)...) {
+			dependents[owner] = append(dependents[owner], ref)
+			remaining[ref]++
 		}
 	}
-	for more := len(going) > 0; more; {
-		more = false
-		for ref, obj := range live {
-			if !owned[ref] && allGoing(ownersOf(obj), going) {
-				owned[ref], going[obj.GetUID()], more = true, -1, true
+	for queue := going.UnsortedList(); len(queue) > 0; queue = queue[1:] {
+		for _, ref := range dependents[queue[0]] {
+			remaining[ref]--
+			if uid := live[ref].GetUID(); remaining[ref] == 0 {
+				if owned[ref] = true; !going.Has(uid) {
+					going.Insert(uid)
+					queue = append(queue, uid)
+				}
 			}
 		}
 	}
