@@ -1,6 +1,11 @@
 package diff_test
 
 import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,4 +38,32 @@ func TestSecretTexts(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
+}
+
+// A Secret with very many short lines must not take many times its size.
+func TestMemoryOfSecretTexts(t *testing.T) {
+	random, data := rand.New(rand.NewPCG(1, 2)), bytes.Repeat([]byte("12345\n"), 170_000)
+	for i, b := range data {
+		if b != '\n' {
+			data[i] = byte('!' + random.IntN(200))
+		}
+	}
+	secret := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"data": map[string]any{"a": base64.StdEncoding.EncodeToString(data)},
+	}}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	mask := diff.SecretTexts(secret)
+	text := fmt.Sprintf("it is %s", data[600:605])
+	if got := mask.Replace(text); got != "it is ***" {
+		t.Errorf("%q is %q", text, got)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if took := int64(after.HeapAlloc) - int64(before.HeapAlloc); took > 30<<20 {
+		t.Errorf("1 MB of lines take %d MiB", took>>20)
+	}
+	runtime.KeepAlive(mask)
 }
