@@ -1,10 +1,8 @@
 package diff
 
 import (
-	"cmp"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,24 +14,16 @@ import (
 // others. Shorter ones are parts of many words.
 const minSecret = 4
 
-// SecretTexts returns a replacer that hides, in logs and messages, the values of the Secrets among
+// SecretTexts returns a masker that hides, in logs and messages, the values of the Secrets among
 // objects: whole, line by line, encoded and decoded. Objects may be nil.
-func SecretTexts(objects ...*unstructured.Unstructured) *strings.Replacer {
+func SecretTexts(objects ...*unstructured.Unstructured) *Masker {
 	var values []string
 	for _, obj := range objects {
 		if object.IsSecret(obj) {
 			values = append(values, secretTexts(obj)...)
 		}
 	}
-	// A value may contain another one: the longest is hidden first.
-	slices.SortFunc(values, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-	})
-	var pairs []string
-	for _, value := range slices.Compact(values) {
-		pairs = append(pairs, value, masked)
-	}
-	return strings.NewReplacer(pairs...)
+	return newMasker(values)
 }
 
 // secretTexts returns the values of a Secret and their lines, encoded and decoded.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -66,4 +68,35 @@ func TestMemoryOfSecretTexts(t *testing.T) {
 		t.Errorf("1 MB of lines take %d MiB", took>>20)
 	}
 	runtime.KeepAlive(mask)
+}
+
+// A masker does what a replacer does that has the longest texts first.
+func TestMaskerReplaces(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	word := func(least, most int) string {
+		text := make([]byte, least+random.IntN(most-least))
+		for i := range text {
+			text[i] = "abc"[random.IntN(3)]
+		}
+		return string(text)
+	}
+	for range 300 {
+		data, lines := map[string]any{}, []string{}
+		for i := range random.IntN(20) {
+			line := word(4, 9)
+			data[fmt.Sprint(i)], lines = line, append(lines, line)
+		}
+		slices.SortFunc(lines, func(a, b string) int { return len(b) - len(a) })
+		var pairs []string
+		for _, line := range lines {
+			pairs = append(pairs, line, "***")
+		}
+		mask := diff.SecretTexts(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "stringData": data,
+		}})
+		text := word(0, 100)
+		if got, want := mask.Replace(text), strings.NewReplacer(pairs...).Replace(text); got != want {
+			t.Fatalf("%q without %q: got %q, want %q", text, lines, got, want)
+		}
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -88,7 +87,7 @@ func (e *Engine) Observe(
 	r.observing, r.unattended = &observing{
 		until: o.Until, unserved: live.Unserved, finished: o.finished(ctx, refs, live),
 	}, o.Unattended
-	r.secretTexts = sync.OnceValue(func() *strings.Replacer {
+	r.secretTexts = sync.OnceValue(func() *diff.Masker {
 		return diff.SecretTexts(slices.Collect(maps.Values(live.Objects))...)
 	})
 	for i, ref := range refs {

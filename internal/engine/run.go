@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/crash"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -104,7 +104,7 @@ type run struct {
 	triesCreations bool                // a client dry run asks the server about creations
 	sources        map[object.Ref]bool // objects from which other objects take values
 	messages       chan message
-	secretTexts    func() *strings.Replacer // hides the values of the Secrets of the set
+	secretTexts    func() *diff.Masker // hides the values of the Secrets of the set
 
 	inFlight int // writes in progress
 	writes   writeLimit

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/diff"
@@ -10,7 +8,7 @@ import (
 )
 
 // SecretTexts returns what hides the values of the Secrets of a plan in logs and messages.
-func (p *Plan) SecretTexts() *strings.Replacer {
+func (p *Plan) SecretTexts() *diff.Masker {
 	var objects []*unstructured.Unstructured
 	for i := range p.Steps {
 		step := &p.Steps[i]

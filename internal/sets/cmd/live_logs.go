@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/crash"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/podlogs"
@@ -101,7 +102,7 @@ func podLabels(step *plan.Step) string {
 // screenLog adds lines of logs to the screen, without values of the Secrets of the set.
 type screenLog struct {
 	to   *live.Log
-	mask *strings.Replacer
+	mask *diff.Masker
 }
 
 // Line adds a line of a log.
