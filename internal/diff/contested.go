@@ -184,12 +184,15 @@ func indexOf(list []any, element fieldpath.PathElement) int {
 		}
 		return -1
 	}
-	return slices.IndexFunc(list, func(item any) bool {
-		if element.Value != nil {
-			return jsonvalue.Equal((*element.Value).Unstructured(), item)
-		}
-		return (&listItem{by: 'k', keys: keysOf(element)}).matches(item, true)
-	})
+	if element.Value != nil {
+		value := (*element.Value).Unstructured()
+		return slices.IndexFunc(list, func(item any) bool { return jsonvalue.Equal(value, item) })
+	}
+	if element.Key == nil {
+		return -1
+	}
+	wanted := &listItem{by: 'k', keys: keysOf(element)}
+	return slices.IndexFunc(list, func(item any) bool { return wanted.matches(item, true) })
 }
 
 // keysOf returns the keys of the list item that a path element selects.
