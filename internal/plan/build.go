@@ -84,6 +84,7 @@ type builder struct {
 	nodes []node
 	index map[object.Ref]int // into nodes
 	errs  []error
+	lower map[object.Ref]int // the first nodes by their kinds in lower case, once they are needed
 
 	autoscalers map[object.Ref]*unstructured.Unstructured // by what they scale
 	forgotten   []object.Ref                              // of kinds that do not exist

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -204,17 +205,27 @@ func (b *builder) declaredTargets(i int) []int {
 // similarKind returns the kind of a planned object that matches a reference in all but the case of
 // its kind, or "". The namespace is that of the object that holds the reference.
 func (b *builder) similarKind(ref object.Ref, namespace string) string {
-	for _, n := range b.nodes {
-		near := n.Ref
-		near.Kind = ref.Kind
-		within := ref
-		within.Namespace = namespace
-		if strings.EqualFold(n.Ref.Kind, ref.Kind) &&
-			(near == ref || ref.Namespace == "" && near == within) {
-			return n.Ref.Kind
+	lower := func(ref object.Ref) object.Ref {
+		ref.Kind = strings.ToLower(ref.Kind)
+		return ref
+	}
+	if b.lower == nil {
+		b.lower = make(map[object.Ref]int, len(b.nodes))
+		for i, n := range slices.Backward(b.nodes) {
+			b.lower[lower(n.Ref)] = i
 		}
 	}
-	return ""
+	found, ok := b.lower[lower(ref)]
+	if ref.Namespace == "" {
+		ref.Namespace = namespace
+		if at, within := b.lower[lower(ref)]; within && (!ok || at < found) {
+			found, ok = at, true
+		}
+	}
+	if !ok {
+		return ""
+	}
+	return b.nodes[found].Ref.Kind
 }
 
 // resolveSource returns a source with the namespace of the object that names it, if the plan has
