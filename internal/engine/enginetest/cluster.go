@@ -1,6 +1,9 @@
 // Package enginetest is an API server in memory for tests of the engine: it keeps objects, changes
 // their status by a script as controllers would, and can fail, or die, at any write. Its delays are
 // real time; tests run it under testing/synctest.
+//
+// TestContract holds its answers to those of a server. It validates metadata alone, converts no
+// objects between versions, and merges no keyed lists of custom kinds: the latter are errors.
 package enginetest
 
 import (
@@ -198,6 +201,9 @@ func (c *Cluster) Read(_ context.Context, targets []cluster.Target) (*cluster.Sn
 			snapshot.Unserved.Insert(target.Ref)
 			snapshot.NoKind.Insert(target.Ref)
 		case obj != nil:
+			if err := convertible(obj, target.Version); err != nil {
+				return nil, err
+			}
 			snapshot.Objects[target.Ref] = obj.DeepCopy()
 		}
 	}

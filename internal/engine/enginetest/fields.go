@@ -3,6 +3,7 @@ package enginetest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"reflect"
 	"sync"
 
@@ -48,6 +49,9 @@ func (c *Cluster) applied(w cluster.Write, live *unstructured.Unstructured) (
 	*unstructured.Unstructured, error,
 ) {
 	sent := w.Object.DeepCopy()
+	if c.mergesByKeys(sent.GroupVersionKind()) {
+		return nil, fmt.Errorf("a cluster in memory merges no lists with keys: %s", sent.GetKind())
+	}
 	if c.hasStatus(sent.GroupVersionKind()) {
 		for field := range sent.Object {
 			isStatus := field == "status"

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -68,6 +69,21 @@ func isCustom(gvk schema.GroupVersionKind) bool {
 // hasStatus reports whether the status of a kind is written through its own subresource: if it has
 // a definition, whether that has the subresource.
 func (c *Cluster) hasStatus(gvk schema.GroupVersionKind) bool {
+	version := c.definitionOf(gvk)
+	if version == nil {
+		return true
+	}
+	_, found, _ := unstructured.NestedFieldNoCopy(version, "subresources", "status")
+	return found
+}
+
+// mergesByKeys reports whether the definition of a kind has lists whose items have keys.
+func (c *Cluster) mergesByKeys(gvk schema.GroupVersionKind) bool {
+	return strings.Contains(fmt.Sprint(c.definitionOf(gvk)["schema"]), "x-kubernetes-list-map-keys")
+}
+
+// definitionOf returns the version of a definition that defines a kind, nil if there is none.
+func (c *Cluster) definitionOf(gvk schema.GroupVersionKind) map[string]any {
 	for ref, crd := range c.objects {
 		if ref.Kind != "CustomResourceDefinition" {
 			continue
@@ -79,14 +95,22 @@ func (c *Cluster) hasStatus(gvk schema.GroupVersionKind) bool {
 		}
 		versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 		for _, version := range versions {
-			fields, _ := version.(map[string]any)
-			if fields["name"] == gvk.Version {
-				_, found, _ := unstructured.NestedFieldNoCopy(fields, "subresources", "status")
-				return found
+			if fields, _ := version.(map[string]any); fields["name"] == gvk.Version {
+				return fields
 			}
 		}
 	}
-	return true
+	return nil
+}
+
+// convertible returns an error unless an object is stored in a version of its kind; empty is any.
+func convertible(obj *unstructured.Unstructured, version string) error {
+	stored := obj.GroupVersionKind().Version
+	if version == "" || version == stored {
+		return nil
+	}
+	return fmt.Errorf("%s is stored in %s: a cluster in memory converts no objects to %s",
+		object.RefOf(obj), stored, version)
 }
 
 func resourceOf(ref object.Ref) schema.GroupResource {

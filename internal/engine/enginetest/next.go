@@ -40,6 +40,9 @@ func (c *Cluster) next(ref object.Ref, w cluster.Write) (*unstructured.Unstructu
 		}
 		return nil, apierrors.NewAlreadyExists(resourceOf(ref), ref.Name)
 	}
+	if err := convertible(live, w.Object.GroupVersionKind().Version); err != nil {
+		return nil, err
+	}
 	if err := conflict(ref, w, live); err != nil {
 		return nil, err
 	}
