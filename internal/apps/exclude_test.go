@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -31,7 +32,11 @@ func TestExclude(t *testing.T) {
 	ref := object.Ref{Group: "example.com", Kind: "Feature", Namespace: "demo", Name: "f"}
 	live := w.cluster.Object(ref)
 	live.Object["spec"] = map[string]any{"source": map[string]any{"url": "u"}}
-	w.cluster.Put(live)
+	if _, err := w.cluster.Write(t.Context(), cluster.Write{
+		Object: live, Method: cluster.Replace, Manager: "others",
+	}); err != nil {
+		t.Fatal(err)
+	}
 	p := w.prepare(request("file: b")).Plan()
 	for i := range p.Steps {
 		step := &p.Steps[i]
