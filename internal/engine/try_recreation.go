@@ -54,12 +54,11 @@ func tryCreation(
 // withoutAllocations returns a Service without the addresses and ports that the live one holds as
 // long as it exists, and other objects unchanged.
 func withoutAllocations(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	spec, isMap := obj.Object["spec"].(map[string]any)
-	if object.RefOf(obj).GroupKind() != serviceKind || !isMap {
+	if object.RefOf(obj).GroupKind() != serviceKind {
 		return obj
 	}
 	obj = obj.DeepCopy()
-	spec = obj.Object["spec"].(map[string]any)
+	spec, _ := obj.Object["spec"].(map[string]any)
 	if spec["clusterIP"] != "None" {
 		delete(spec, "clusterIP")
 		delete(spec, "clusterIPs")

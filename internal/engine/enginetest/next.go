@@ -5,10 +5,10 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -92,7 +92,7 @@ func (c *Cluster) created(ref object.Ref, w cluster.Write) (*unstructured.Unstru
 	}
 	name := validation.NameIsDNSSubdomain
 	if ref.Group == "rbac.authorization.k8s.io" {
-		name = path.ValidatePathSegmentName
+		name = anyPathSegment
 	}
 	invalid := validation.ValidateObjectMetaAccessor(
 		next, ref.Namespace != "", name, field.NewPath("metadata"))
@@ -252,4 +252,12 @@ func contentDiffers(live, next *unstructured.Unstructured, status bool) bool {
 		return fields
 	}
 	return !reflect.DeepEqual(content(live), content(next))
+}
+
+// anyPathSegment returns what is wrong with the name of an object that may be any part of a path.
+func anyPathSegment(name string, _ bool) []string {
+	if name == "." || name == ".." || strings.ContainsAny(name, "/%") {
+		return []string{"may not be . or .. or have a / or %"}
+	}
+	return nil
 }
