@@ -280,3 +280,26 @@ func TestRefusedCreationDeletesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestDeletesNothingWithoutTheRightToCreate has a user who may delete objects and not create them.
+func TestDeletesNothingWithoutTheRightToCreate(t *testing.T) {
+	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "",
+		errors.New(`User "jane" cannot create resource "configmaps" in API group ""`))
+	for _, mode := range writeModes {
+		each(t, mode.name, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{})
+			w.Refuses = func(write cluster.Write) error {
+				if write.Method == cluster.Create {
+					return refused
+				}
+				return nil
+			}
+			o := engine.Options{DryRun: engine.DryRunNone}
+			summary := w.replaceOld(t.Context(), t, mode, plan.ReplaceAlways, o, time.Minute)
+			left := w.Object(ref("ConfigMap/a"))
+			if summary.Failures() != 1 || left == nil || left.GetDeletionTimestamp() != nil {
+				t.Errorf("the object is %v:\n%s", left, strings.Join(w.lines, "\n"))
+			}
+		})
+	}
+}
