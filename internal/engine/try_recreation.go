@@ -24,7 +24,8 @@ func wouldRecreate(p *plan.Plan, step *plan.Step, because error) *result {
 }
 
 // tryRecreation returns what wouldRecreate does, or the failure if the server would refuse the new
-// object: the live one is not deleted then.
+// object: the live one is not deleted then. In a dry run a webhook does not count, which may answer
+// otherwise in the run.
 func tryRecreation(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because error, o *Options,
 ) *result {
@@ -32,7 +33,9 @@ func tryRecreation(
 	if would.outcome == event.Failed || step.Have.GetDeletionTimestamp() != nil {
 		return would
 	}
-	if err := tryCreation(ctx, c, p, step, o); refusesContent(err) {
+	err := tryCreation(ctx, c, p, step, o)
+	refusal := cluster.RefusalOf(err)
+	if refusal != "" && (refusal != cluster.ByWebhook || o.DryRun == DryRunNone) {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
 	return would
