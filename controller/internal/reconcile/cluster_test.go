@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
 	"github.com/muster-deploy/muster/controller/internal/clusters"
@@ -27,6 +28,9 @@ func inCluster(secret string) *v1alpha1.Set {
 
 // What is wrong with a cluster is not taken for a mistake in manifests.
 func TestReasonsOfClusters(t *testing.T) {
+	forbidden := func(text string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web", errors.New(text))
+	}
 	network := &url.Error{Op: "Get", URL: "https://far", Err: errors.New("connection refused")}
 	for _, test := range []struct {
 		err    error
@@ -40,6 +44,9 @@ func TestReasonsOfClusters(t *testing.T) {
 		{apierrors.NewUnauthorized("no"), run.Opening, "ClusterNotReady", false},
 		{errors.New("line 3"), run.Opening, "ManifestsInvalid", true},
 		{network, run.Fetching, "SourceNotReady", false},
+		{forbidden(`User "jane" cannot create resource "pods" in API group ""`), run.Planning, "Forbidden",
+			false},
+		{forbidden("exceeded quota: small"), run.Planning, "PlanFailed", false},
 	} {
 		out := &run.Outcome{Err: test.err, Phase: test.phase}
 		if got := failureReason(out); got != test.want || Permanent(out) != test.stalls {
