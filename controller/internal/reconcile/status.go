@@ -21,6 +21,7 @@ import (
 	"github.com/muster-deploy/muster/controller/internal/clusters"
 	"github.com/muster-deploy/muster/controller/internal/run"
 	"github.com/muster-deploy/muster/controller/internal/source"
+	"github.com/muster-deploy/muster/internal/cluster"
 )
 
 // The limits of what a status says.
@@ -410,7 +411,7 @@ func failureReason(out *run.Outcome) string {
 		return "Locked"
 	case errors.As(out.Err, &invalid):
 		return "SourceInvalid"
-	case apierrors.IsForbidden(out.Err):
+	case apierrors.IsForbidden(out.Err) && cluster.RefusalOf(out.Err) != cluster.ByPolicy:
 		return "Forbidden"
 	case out.Err != nil && out.Phase == run.Fetching:
 		return "SourceNotReady"
