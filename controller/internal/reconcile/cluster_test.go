@@ -44,8 +44,8 @@ func TestReasonsOfClusters(t *testing.T) {
 		{apierrors.NewUnauthorized("no"), run.Opening, "ClusterNotReady", false},
 		{errors.New("line 3"), run.Opening, "ManifestsInvalid", true},
 		{network, run.Fetching, "SourceNotReady", false},
-		{forbidden(`User "jane" cannot create resource "pods" in API group ""`), run.Planning, "Forbidden",
-			false},
+		{forbidden(`User "jane" cannot create resource "pods" in API group ""`), run.Planning,
+			"Forbidden", false},
 		{forbidden("exceeded quota: small"), run.Planning, "PlanFailed", false},
 	} {
 		out := &run.Outcome{Err: test.err, Phase: test.phase}
