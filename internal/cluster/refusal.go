@@ -16,10 +16,14 @@ type Refusal string
 const (
 	ByRights  Refusal = "rights"  // the user may not send the request
 	ByGrant   Refusal = "grant"   // the user may not grant what a role grants
-	ByPolicy  Refusal = "policy"  // a policy, a quota, or what else the server admits objects by
+	ByPolicy  Refusal = "policy"  // a policy, or what else the server admits objects by
+	ByQuota   Refusal = "quota"   // a quota is used up
 	ByWebhook Refusal = "webhook" // a webhook denies it
 	ByContent Refusal = "content" // the object is invalid or unreadable
 )
+
+// ByAdmission reports whether the server admits no such object at present.
+func (r Refusal) ByAdmission() bool { return r == ByPolicy || r == ByQuota }
 
 // RefusalOf returns what a request was refused for. Servers give the reason Forbidden to refusals
 // for the rights of the user and by admission, and policies choose their reasons, so that the text
@@ -41,6 +45,8 @@ func RefusalOf(err error) Refusal {
 		return ""
 	case grantDenied.MatchString(text):
 		return ByGrant
+	case quotaDenied.MatchString(text):
+		return ByQuota
 	case admissionDenied.MatchString(text) && !rightsDenied.MatchString(text):
 		return ByPolicy
 	default:
@@ -55,6 +61,7 @@ var (
 	admissionDenied = regexp.MustCompile(`^\S+(?: "[^"]*")? is forbidden: `)
 	rightsDenied    = regexp.MustCompile(admissionDenied.String() +
 		`User "[^"]*" cannot \S+ (?:resource|path) `)
+	quotaDenied = regexp.MustCompile(admissionDenied.String() + `exceeded quota: `)
 	grantDenied = regexp.MustCompile(admissionDenied.String() +
 		`user ".*is attempting to grant RBAC permissions not currently held`)
 )

@@ -48,7 +48,7 @@ func TestRefusalOf(t *testing.T) {
 		{status(metav1.StatusReasonInvalid, 422, `pods "a" is forbidden: `+policy+"x"), cluster.ByPolicy},
 		{status(metav1.StatusReasonUnauthorized, 401, `pods "a" is forbidden: `+policy+"x"),
 			cluster.ByPolicy},
-		{forbidden("a", "exceeded quota: q"), cluster.ByPolicy},
+		{forbidden("a", "exceeded quota: q"), cluster.ByQuota},
 		{forbidden("a", `violates PodSecurity "baseline:latest": x`), cluster.ByPolicy},
 		{forbidden("a", "only dynamically provisioned pvc can be resized"), cluster.ByPolicy},
 		{status(metav1.StatusReasonForbidden, 403,

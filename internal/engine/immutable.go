@@ -58,7 +58,7 @@ func explainInvalid(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, err error, o *Options,
 ) (*plan.Step, error) {
 	if p.RecreateHint == "" || step.Op != plan.Update || step.Have == nil ||
-		!apierrors.IsInvalid(err) || cluster.RefusalOf(err) == cluster.ByPolicy {
+		!apierrors.IsInvalid(err) || cluster.RefusalOf(err).ByAdmission() {
 		return step, err
 	}
 	next, fields, planErr := plannedRecreation(p, step)

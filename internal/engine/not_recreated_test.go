@@ -281,6 +281,29 @@ func TestRefusedCreationDeletesNothing(t *testing.T) {
 	}
 }
 
+// TestQuotaOfTheLiveObject has a quota that the live object uses up: the new one fits after it.
+func TestQuotaOfTheLiveObject(t *testing.T) {
+	used := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a",
+		errors.New("exceeded quota: one, requested: count/configmaps=1, used: count/configmaps=1"))
+	for _, mode := range writeModes {
+		each(t, mode.name, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{})
+			w.Refuses = func(write cluster.Write) error {
+				if write.Method == cluster.Create && write.DryRun {
+					return used
+				}
+				return nil
+			}
+			o := engine.Options{DryRun: engine.DryRunNone}
+			summary := w.replaceOld(t.Context(), t, mode, plan.ReplaceAlways, o, time.Minute)
+			left := w.Object(ref("ConfigMap/a"))
+			if summary.Failures() != 0 || left.GetAnnotations()["is"] != "new" {
+				t.Errorf("the object is %v:\n%s", left, strings.Join(w.lines, "\n"))
+			}
+		})
+	}
+}
+
 // TestDeletesNothingWithoutTheRightToCreate has a user who may delete objects and not create them.
 func TestDeletesNothingWithoutTheRightToCreate(t *testing.T) {
 	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "",

@@ -36,7 +36,7 @@ func (r *run) refused(step *plan.Step, err error, planned *result) *result {
 // the same way: as invalid or unreadable, or by a policy.
 func refusesContent(err error) bool {
 	refusal := cluster.RefusalOf(err)
-	return refusal == cluster.ByContent || refusal == cluster.ByPolicy
+	return refusal == cluster.ByContent || refusal.ByAdmission()
 }
 
 // dependsOn returns the step on which it depends whether a run is refused as its dry run was: it
@@ -50,7 +50,7 @@ func (r *run) dependsOn(step *plan.Step, refused error) *plan.Step {
 	if i, ok := r.index[missing]; ok && r.plan.Steps[i].Op == plan.Create {
 		return &r.plan.Steps[i]
 	}
-	if cluster.RefusalOf(refused) != cluster.ByPolicy {
+	if !cluster.RefusalOf(refused).ByAdmission() {
 		return nil
 	}
 	for i := range r.plan.Steps {

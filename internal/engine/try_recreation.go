@@ -24,8 +24,8 @@ func wouldRecreate(p *plan.Plan, step *plan.Step, because error) *result {
 }
 
 // tryRecreation returns what wouldRecreate does, or the failure if the server would refuse the new
-// object: the live one is not deleted then. In a dry run a webhook does not count, which may answer
-// otherwise in the run.
+// object: the live one is not deleted then. A quota does not count, which the live object uses up
+// as long as it exists, nor does a webhook in a dry run, which may answer otherwise in the run.
 func tryRecreation(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because error, o *Options,
 ) *result {
@@ -34,8 +34,10 @@ func tryRecreation(
 		return would
 	}
 	err := tryCreation(ctx, c, p, step, o)
-	refusal := cluster.RefusalOf(err)
-	if refusal != "" && (refusal != cluster.ByWebhook || o.DryRun == DryRunNone) {
+	switch refusal := cluster.RefusalOf(err); {
+	case refusal == "" || refusal == cluster.ByQuota:
+	case refusal == cluster.ByWebhook && o.DryRun != DryRunNone:
+	default:
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
 	return would

@@ -411,7 +411,7 @@ func failureReason(out *run.Outcome) string {
 		return "Locked"
 	case errors.As(out.Err, &invalid):
 		return "SourceInvalid"
-	case apierrors.IsForbidden(out.Err) && cluster.RefusalOf(out.Err) != cluster.ByPolicy:
+	case apierrors.IsForbidden(out.Err) && !cluster.RefusalOf(out.Err).ByAdmission():
 		return "Forbidden"
 	case out.Err != nil && out.Phase == run.Fetching:
 		return "SourceNotReady"
