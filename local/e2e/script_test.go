@@ -55,8 +55,7 @@ func setup(env *testscript.Env, dir string) error {
 }
 
 // createNamespace makes a namespace in which pods can start. The function that it gives to after
-// removes the namespace without waiting for that if pods are in it. An empty one stays until the
-// plane ends: its removal takes the controllers a request for each kind of the cluster.
+// removes the namespace without waiting for that.
 func createNamespace(after func(func()), name string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
 	if err != nil {
@@ -72,12 +71,7 @@ func createNamespace(after func(func()), name string) error {
 		metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create the namespace of a test: %w", err)
 	}
-	after(func() {
-		pods, err := client.CoreV1().Pods(name).List(ctx, metav1.ListOptions{Limit: 1})
-		if err != nil || len(pods.Items) > 0 {
-			_ = client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})
-		}
-	})
+	after(func() { _ = client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}) })
 	// Pods need the service account. A controller makes it soon; whoever comes second finds it made.
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	_, err = client.CoreV1().ServiceAccounts(name).Create(ctx, account, metav1.CreateOptions{})

@@ -201,6 +201,8 @@ func execute(call protocol.Call, streams genericiooptions.IOStreams) (end ended)
 	kubectl := cmd.NewKubectlCommand(cmd.KubectlOptions{
 		Arguments: append([]string{"kubectl"}, args...), ConfigFlags: flags, IOStreams: streams,
 	})
+	// They set the handler of warnings of the whole process, and start and end profiles.
+	kubectl.PersistentPreRunE, kubectl.PersistentPostRunE = nil, nil
 	kubectl.SetArgs(args)
 	kubectl.SetIn(streams.In)
 	kubectl.SetOut(streams.Out)
