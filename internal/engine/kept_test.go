@@ -1,11 +1,15 @@
 package engine_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
@@ -18,20 +22,23 @@ func TestKeptFields(t *testing.T) {
 	const kept = "the server keeps spec.clusterIP, which the manifest no longer has; " +
 		"recreate Service"
 	for _, tc := range []struct {
-		replace plan.Replacement
-		dry     engine.DryRun
-		reason  string
-		deletes bool
+		replace   plan.Replacement
+		dry       engine.DryRun
+		forbidden bool // to create Services
+		reason    string
+		deletes   bool
 	}{
-		{"", engine.DryRunClient, kept, false},
-		{"", engine.DryRunServer, kept, false},
-		{"", engine.DryRunNone, kept, false},
-		{plan.ReplaceImmutable, engine.DryRunClient,
+		{"", engine.DryRunClient, false, kept, false},
+		{"", engine.DryRunServer, false, kept, false},
+		{"", engine.DryRunNone, false, kept, false},
+		{plan.ReplaceImmutable, engine.DryRunClient, false,
 			"to be recreated: spec.clusterIP cannot be changed", false},
-		{plan.ReplaceImmutable, engine.DryRunServer,
+		{plan.ReplaceImmutable, engine.DryRunServer, false,
 			"to be recreated: spec.clusterIP cannot be changed", false},
-		{plan.ReplaceImmutable, engine.DryRunNone,
+		{plan.ReplaceImmutable, engine.DryRunNone, false,
 			"recreated: spec.clusterIP cannot be changed", true},
+		{plan.ReplaceImmutable, engine.DryRunServer, true, kept, false},
+		{plan.ReplaceImmutable, engine.DryRunNone, true, kept, false},
 	} {
 		service := func(ip string) *unstructured.Unstructured {
 			spec := map[string]any{"selector": map[string]any{"app": "web"}}
@@ -54,6 +61,13 @@ func TestKeptFields(t *testing.T) {
 		}
 		some.Replacement = func(*unstructured.Unstructured) (plan.Replacement, error) {
 			return tc.replace, nil
+		}
+		w.Refuses = func(write cluster.Write) error {
+			if !tc.forbidden || write.Method != cluster.Create {
+				return nil
+			}
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "",
+				errors.New(`User "jane" cannot create resource "services" in API group ""`))
 		}
 		reason := ""
 		w.hear = func(e event.Event) {
