@@ -69,7 +69,7 @@ func recreateKept(
 		return nil
 	}
 	next, _, err := plannedRecreation(p, step)
-	if err != nil || refusesContent(tryCreation(ctx, c, p, next, o)) {
+	if err != nil || refusesCreation(tryCreation(ctx, c, p, next, o), o) {
 		return nil
 	}
 	if o.DryRun == DryRunNone {

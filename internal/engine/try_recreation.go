@@ -24,8 +24,7 @@ func wouldRecreate(p *plan.Plan, step *plan.Step, because error) *result {
 }
 
 // tryRecreation returns what wouldRecreate does, or the failure if the server would refuse the new
-// object: the live one is not deleted then. A quota does not count, which the live object uses up
-// as long as it exists, nor does a webhook in a dry run, which may answer otherwise in the run.
+// object: the live one is not deleted then.
 func tryRecreation(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because error, o *Options,
 ) *result {
@@ -33,14 +32,23 @@ func tryRecreation(
 	if would.outcome == event.Failed || step.Have.GetDeletionTimestamp() != nil {
 		return would
 	}
-	err := tryCreation(ctx, c, p, step, o)
-	switch refusal := cluster.RefusalOf(err); {
-	case refusal == "" || refusal == cluster.ByQuota:
-	case refusal == cluster.ByWebhook && o.DryRun != DryRunNone:
-	default:
+	if err := tryCreation(ctx, c, p, step, o); refusesCreation(err, o) {
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
 	return would
+}
+
+// refusesCreation reports whether the server would also refuse the object once the live one is
+// gone. A quota does not count, which the live object uses up as long as it exists, nor does a
+// webhook in a dry run, which may answer otherwise in the run.
+func refusesCreation(err error, o *Options) bool {
+	switch cluster.RefusalOf(err) {
+	case "", cluster.ByQuota:
+		return false
+	case cluster.ByWebhook:
+		return o.DryRun == DryRunNone
+	}
+	return true
 }
 
 // tryCreation returns the answer of the server to a dry run of the creation of an object in place
