@@ -40,6 +40,8 @@ func TestImmutable(t *testing.T) {
 		field.Invalid(field.NewPath("data").Key("value"), "new", "field is immutable"),
 	})
 	denied := apierrors.NewForbidden(schema.GroupResource{}, "a", nil)
+	usedUp := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a",
+		errors.New("exceeded quota: one, requested: count/configmaps=1, used: count/configmaps=1"))
 	for _, tc := range []struct {
 		name     string
 		replace  plan.Replacement
@@ -57,6 +59,10 @@ func TestImmutable(t *testing.T) {
 		{name: "wanted", replace: plan.ReplaceImmutable, answers: []error{invalid},
 			acted: "create succeeded: recreated: data cannot be changed",
 			wrote: "delete n/configmap/a, create n/configmap/a"},
+		{name: "the live object uses up a quota", replace: plan.ReplaceImmutable,
+			answers: []error{invalid, usedUp},
+			acted:   "create succeeded: recreated: data cannot be changed",
+			wrote:   "delete n/configmap/a, create n/configmap/a"},
 		{name: "the server would not create it", replace: plan.ReplaceImmutable,
 			answers: []error{invalid, invalid}, acted: "update failed", err: invalid.Error()},
 		{name: "the server accepts the update", replace: plan.ReplaceImmutable,
