@@ -76,7 +76,8 @@ func explainInvalid(
 		return step, err
 	}
 	refused := tryCreation(ctx, c, p, next, o)
-	if refused != nil && !apierrors.IsAlreadyExists(refused) {
+	if refused != nil && !apierrors.IsAlreadyExists(refused) &&
+		cluster.RefusalOf(refused) != cluster.ByQuota { // the live object counts in quotas, too
 		return step, err
 	}
 	return next, &ImmutableError{Fields: fields, Hint: p.Advice(step, fields), Err: err}
