@@ -76,11 +76,14 @@ func eventually(t *testing.T, what string, check func(context.Context) error) {
 	var last error
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true,
 		func(ctx context.Context) (bool, error) {
-			last = check(ctx)
-			return last == nil, nil
+			err := check(ctx)
+			if err == nil || ctx.Err() == nil {
+				last = err // Not that of a request that the end of the wait cut off.
+			}
+			return err == nil, nil
 		})
 	if err != nil {
-		t.Fatalf("%s: %v", what, last)
+		t.Fatalf("%s: %v: %v", what, err, last)
 	}
 }
 

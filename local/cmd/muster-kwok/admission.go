@@ -2,17 +2,29 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/muster-deploy/muster/local/kubelet"
 )
 
 // jobPolicy names the admission policy and its binding.
 const jobPolicy = "jobs.local.muster.dev"
+
+// policyTimeout bounds the wait for the policy's effect. It takes a fraction of a second where the
+// machine is not busy.
+const policyTimeout = time.Minute
 
 // copyNotes is the CEL expression that copies our annotations from a Job to its pod template.
 const copyNotes = `Object{spec: Object.spec{template: Object.spec.template{metadata: Object.spec.template.metadata{
@@ -59,7 +71,29 @@ object.metadata.annotations.exists(key, key.startsWith("local.muster.dev/"))`,
 	if err := s.createPolicy(ctx, "MutatingAdmissionPolicyBinding", binding); err != nil {
 		return fmt.Errorf("bind the policy for jobs: %w", err)
 	}
+	if err := s.awaitJobPolicy(ctx); err != nil {
+		return fmt.Errorf("wait for the policy for jobs: %w", err)
+	}
 	return nil
+}
+
+// awaitJobPolicy waits until the policy is applied to new Jobs: the API server follows its policies
+// by a watch of its own, some time after they are stored.
+func (s *simulator) awaitJobPolicy(ctx context.Context) error {
+	note := map[string]string{kubelet.ExitCode: "1"}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{GenerateName: "try-", Annotations: note}}
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Image: "example/try:1"}}
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, policyTimeout, true,
+		func(ctx context.Context) (bool, error) {
+			var got *batchv1.Job
+			got, last = s.client.BatchV1().
+				Jobs(metav1.NamespaceDefault).
+				Create(ctx, job, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			return last == nil && maps.Equal(got.Spec.Template.Annotations, note), nil
+		})
+	return errors.Join(err, last)
 }
 
 // createPolicy creates an object of an admission kind in the version that the server prefers:
