@@ -206,39 +206,6 @@ func TestIsMade(t *testing.T) {
 	}
 }
 
-// TestCheckTracking: an Application whose objects Argo CD may find by a label that stays is refused
-// with a finalizer or without one.
-func TestCheckTracking(t *testing.T) {
-	app := parse(t, `{kind: Application, metadata: {name: pages}}`)
-	for metadata, want := range map[string]string{
-		`{name: a, labels: {app.kubernetes.io/instance: pages}}`: "may find configmap/a by the label",
-		`{name: a, labels: {app.kubernetes.io/instance: other}}`: "",
-		`{name: a, labels: {app.kubernetes.io/instance: pages},
-			annotations: {argocd.argoproj.io/tracking-id: x}}`: "",
-	} {
-		live := []*unstructured.Unstructured{parse(t, `{kind: ConfigMap, metadata: `+metadata+`}`)}
-		set := &Set{Title: "it", name: "pages"}
-		err := set.checkTracking(live, app)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", metadata, err, want)
-		}
-	}
-}
-
-// TestCheckIdle: an Application that is being synced is refused.
-func TestCheckIdle(t *testing.T) {
-	for text, busy := range map[string]bool{
-		`{operation: {sync: {}}}`:                               true,
-		`{status: {operationState: {phase: Running}}}`:          true,
-		`{metadata: {deletionTimestamp: 2026-01-01T00:00:00Z}}`: true,
-		`{status: {operationState: {phase: Succeeded}}}`:        false,
-	} {
-		if err := checkIdle("it", parse(t, text)); (err != nil) != busy {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
-
 // TestCheckRead: what could not be read is not taken for absent, unless its kind does not exist.
 func TestCheckRead(t *testing.T) {
 	a, b := object.Ref{Kind: "A", Name: "a"}, object.Ref{Kind: "B", Name: "b"}

@@ -57,6 +57,8 @@ func (m *meter) addCall(name string, args ...ref.Val) {
 		m.add(read.cost, 1, 1)
 		if name == "distinct" { // each value is compared with all before it
 			m.add(sizeOf(args, 0), read.cost, bytesPerCost)
+		} else if name == "compact" { // it returns copies of maps and lists
+			m.add(read.cost, 3, 1)
 		}
 		m.addProduct(name, args)
 	}

@@ -40,9 +40,18 @@ func TestOf(t *testing.T) {
 		{"Flux with Helm", `{labels: {helm.toolkit.fluxcd.io/name: web, helm.toolkit.fluxcd.io/namespace: shop},
 			annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: shop}}`,
 			`Flux HelmRelease "web" in namespace shop and Helm release "web" in namespace shop`},
-		{"Argo CD by annotation", `{annotations: {
+		{"Argo CD by annotation", `{name: web, namespace: shop, annotations: {
 			argocd.argoproj.io/tracking-id: "web:apps/Deployment:shop/web"}}`,
 			`Argo CD application "web"`},
+		{"Argo CD in another namespace", `{name: web, namespace: shop, annotations: {
+			argocd.argoproj.io/tracking-id: "team_web:apps/Deployment:shop/web"}}`,
+			`Argo CD application "web" in namespace team`},
+		{"Argo CD without a namespace", `{name: web, annotations: {
+			argocd.argoproj.io/tracking-id: "web:/Namespace:shop/web"}}`, `Argo CD application "web"`},
+		{"a copy of an object of Argo CD", `{name: copy, namespace: shop, annotations: {
+			argocd.argoproj.io/tracking-id: "web:apps/Deployment:shop/web"}}`, ""},
+		{"a copy in another namespace", `{name: web, namespace: other, annotations: {
+			argocd.argoproj.io/tracking-id: "web:apps/Deployment:shop/web"}}`, ""},
 		{"Argo CD by label", `{labels: {argocd.argoproj.io/instance: web}}`, `Argo CD application "web"`},
 		{"Argo CD by manager", `{labels: {app.kubernetes.io/instance: web},
 			managedFields: [{manager: argocd-controller}]}`,

@@ -39,6 +39,7 @@ func TestBounds(t *testing.T) {
 		"loops by key": "lists.range(30000).all(i, self[['data'][0]].exists(k, true))",
 		"loops over choice": "lists.range(30000).all(i, (i < 0 ? {} : self.data)" +
 			".exists(k, true))",
+		"compact":  "compact([[1]]" + strings.Repeat(".map(x, [x, x])", 22) + ") == []",
 		"compiled": "'a'.matches('" + strings.Repeat(`(a{30}){30}`, 1000) + "')",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,8 +24,8 @@ const costLimit = 1_000_000
 const maxText = 32 << 10
 
 // newEnv returns the CEL environment of rules: the dynamically typed object as self, cel-go's
-// optional values, string and list functions, comparisons between kinds of numbers, and condition.
-// It has no clock. The call takes milliseconds.
+// optional values, string and list functions, comparisons between kinds of numbers, condition and
+// compact. It has no clock. The call takes milliseconds.
 func newEnv() (*boundedcel.Env, error) {
 	env, err := boundedcel.NewEnv(costLimit,
 		cel.Variable("self", cel.DynType),
@@ -36,6 +36,8 @@ func newEnv() (*boundedcel.Env, error) {
 		cel.Function("condition", cel.Overload("condition_dyn_string",
 			[]*cel.Type{cel.DynType, cel.StringType}, cel.MapType(cel.StringType, cel.StringType),
 			cel.BinaryBinding(conditionFunction))),
+		cel.Function("compact", cel.Overload("compact_dyn",
+			[]*cel.Type{cel.DynType}, cel.DynType, cel.UnaryBinding(compactFunction))),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the language of rules: %w", err)
@@ -58,6 +60,31 @@ func conditionFunction(object, kind ref.Val) ref.Val {
 	return types.NewStringStringMap(types.DefaultTypeAdapter, map[string]string{
 		"type": c.Type, "status": c.Status, "reason": c.Reason, "message": c.Message,
 	})
+}
+
+// compactFunction implements compact(value). It returns the value without the fields of maps, at
+// any depth, that are null, false, 0, empty texts, empty lists or empty maps.
+func compactFunction(value ref.Val) ref.Val {
+	switch v := value.(type) {
+	case traits.Mapper:
+		fields := map[ref.Val]ref.Val{}
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			key := it.Next()
+			field := compactFunction(v.Get(key))
+			if zeroer, ok := field.(traits.Zeroer); !ok || !zeroer.IsZeroValue() {
+				fields[key] = field
+			}
+		}
+		return types.NewRefValMap(types.DefaultTypeAdapter, fields)
+	case traits.Lister:
+		var items []ref.Val
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			items = append(items, compactFunction(it.Next()))
+		}
+		return types.NewRefValList(types.DefaultTypeAdapter, items)
+	default:
+		return value
+	}
 }
 
 // expression is one CEL expression of a rule.

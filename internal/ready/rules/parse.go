@@ -39,10 +39,11 @@ import (
 // object, as in the validation rules of custom resource definitions. They may use the standard
 // functions, those of cel-go for strings and lists, and optional values
 // (self.?status.?phase.orValue("")). condition(self, TYPE) returns type, status, reason and message
-// of a condition: empty if there is none, Unknown if it is about an earlier generation. message and
-// reason return strings, so a fixed text is quoted twice: message: '"waiting for the broker"'. Both
-// are optional, and ignored if they cannot be evaluated. An evaluation that takes too much time or
-// memory is an error.
+// of a condition: empty if there is none, Unknown if it is about an earlier generation.
+// compact(VALUE) returns a value without fields that are empty, false or 0, at any depth: two such
+// values are equal whether or not defaults were written. message and reason return strings, so a
+// fixed text is quoted twice: message: '"waiting for the broker"'. Both are optional, and ignored
+// if they cannot be evaluated. An evaluation that takes too much time or memory is an error.
 //
 // An object whose status.observedGeneration differs from its generation is in progress, unless the
 // rule has ignoreGeneration: true. A rule applies to all versions of a type; version is ignored.
