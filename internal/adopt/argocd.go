@@ -1,11 +1,13 @@
 package adopt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -35,17 +37,22 @@ func readApplication(ctx context.Context, c Cluster, r Request) (*Set, error) {
 		return nil, err
 	}
 	o := owner.Owner{Kind: owner.Application, Name: name}
+	system, _, _ := unstructured.NestedString(obj.Object, "status", "controllerNamespace")
+	if system != "" && system != r.Namespace {
+		o.Namespace = r.Namespace
+	}
 	set := &Set{
-		Tool: ArgoCD, Program: "argocd", Title: o.String(), name: name, Owners: []owner.Owner{o},
+		Tool: ArgoCD, Program: "argocd", Title: o.String(), Owners: []owner.Owner{o},
 		Managers: []string{"argocd-controller", "argocd-application-controller", "argocd"},
+		Version:  syncedRevision(obj),
 	}
-	if err := checkAutomated(set.Title, ref, obj); err != nil {
-		return nil, err
+	for _, check := range []func(string, *unstructured.Unstructured) error{
+		checkDestination, checkAutomated, checkIdle,
+	} {
+		if err := check(set.Title, obj); err != nil {
+			return nil, err
+		}
 	}
-	if err := checkIdle(set.Title, obj); err != nil {
-		return nil, err
-	}
-	set.Version, _, _ = unstructured.NestedString(obj.Object, "status", "sync", "revision")
 	resources, _, _ := unstructured.NestedSlice(obj.Object, "status", "resources")
 	var targets []cluster.Target
 	for _, item := range resources {
@@ -62,22 +69,78 @@ func readApplication(ctx context.Context, c Cluster, r Request) (*Set, error) {
 			Ref: member, Version: text("version"), ManagedFields: true,
 		})
 	}
-	live, err := set.addTargets(ctx, c, targets)
+	live, err := set.addTargets(ctx, c, targets, set.isTracked)
 	if err != nil {
 		return nil, err
 	}
 	return set, set.checkTracking(live, obj)
 }
 
+// syncedRevision returns the revisions that Argo CD synced last or, if it has not synced, those
+// with which it has compared the cluster.
+func syncedRevision(app *unstructured.Unstructured) string {
+	for _, path := range [][]string{{"status", "operationState", "syncResult"}, {"status", "sync"}} {
+		of, _, _ := unstructured.NestedMap(app.Object, path...)
+		if revision, _ := of["revision"].(string); revision != "" {
+			return revision
+		}
+		if revisions, _, _ := unstructured.NestedStringSlice(of, "revisions"); len(revisions) > 0 {
+			return strings.Join(revisions, ", ")
+		}
+	}
+	return ""
+}
+
+// isTracked reports whether Argo CD has deployed an object of the application. Its status has
+// objects of others too, if a manifest has the name of one and was not synced yet.
+func (s *Set) isTracked(obj *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(owner.Of(obj), s.Owners[0].Is) ||
+		object.LabelsOf(obj).Get(argoInstance) == s.instance() ||
+		slices.ContainsFunc(obj.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+			return slices.Contains(s.Managers, e.Manager)
+		})
+}
+
+// instance returns what the marks of Argo CD call its application.
+func (s *Set) instance() string {
+	if o := s.Owners[0]; o.Namespace != "" {
+		return o.Namespace + "_" + o.Name
+	}
+	return s.Owners[0].Name
+}
+
+// The server and the name by which Argo CD knows the cluster in which it runs.
+const ownServer, ownCluster = "https://kubernetes.default.svc", "in-cluster"
+
+// checkDestination returns an error if an application deploys to another cluster. Objects of this
+// one may have the same names.
+func checkDestination(title string, app *unstructured.Unstructured) error {
+	destination, _, _ := unstructured.NestedMap(app.Object, "spec", "destination")
+	server, _ := destination["server"].(string)
+	name, _ := destination["name"].(string)
+	if (server == "" || server == ownServer) && (name == "" || name == ownCluster) {
+		return nil
+	}
+	return fmt.Errorf("%s deploys to another cluster (spec.destination: %s), and its objects cannot "+
+		"be adopted in this one", title, cmp.Or(name, server))
+}
+
 // checkAutomated returns an error if Argo CD would change the objects back by itself.
-func checkAutomated(title string, ref object.Ref, obj *unstructured.Unstructured) error {
-	automated, found, _ := unstructured.NestedMap(obj.Object, "spec", "syncPolicy", "automated")
+func checkAutomated(title string, app *unstructured.Unstructured) error {
+	automated, found, _ := unstructured.NestedMap(app.Object, "spec", "syncPolicy", "automated")
 	if !found || automated["enabled"] == false {
 		return nil
 	}
-	return &BusyError{title, "is synced automatically, which would change the objects back",
-		fmt.Sprintf("first run kubectl patch applications.argoproj.io %s -n %s --type=merge "+
-			"-p '{\"spec\":{\"syncPolicy\":{\"automated\":null}}}'", ref.Name, ref.Namespace)}
+	hint := fmt.Sprintf("first run kubectl patch applications.argoproj.io %s -n %s --type=merge "+
+		"-p '{\"spec\":{\"syncPolicy\":{\"automated\":null}}}'", app.GetName(), app.GetNamespace())
+	if parent := metav1.GetControllerOfNoCopy(app); parent != nil {
+		hint = fmt.Sprintf("first remove syncPolicy.automated from the template of %s %q, which would "+
+			"restore it", parent.Kind, parent.Name)
+	} else if owners := owner.Of(app); len(owners) > 0 {
+		hint = fmt.Sprintf("first remove syncPolicy.automated from its manifest, which %s applies",
+			owner.Text(owners))
+	}
+	return &BusyError{title, "is synced automatically, which would change the objects back", hint}
 }
 
 // argoTracking is the annotation by which Argo CD finds its objects, unless it is set up to use
@@ -90,7 +153,7 @@ func (s *Set) checkTracking(
 	live []*unstructured.Unstructured, app *unstructured.Unstructured,
 ) error {
 	for _, obj := range live {
-		if object.LabelsOf(obj).Get(argoInstance) != s.name ||
+		if object.LabelsOf(obj).Get(argoInstance) != s.instance() ||
 			slices.ContainsFunc(owner.Of(obj), isOwn) {
 			continue
 		}
@@ -108,7 +171,8 @@ func (s *Set) checkTracking(
 		}
 	}
 	s.Notes = append(s.Notes, "the Application stays, out of sync; delete it when you do not need "+
-		"it, but only with argocd app delete "+s.name+" --cascade=false")
+		"it, but only with argocd app delete "+strings.Replace(s.instance(), "_", "/", 1)+
+		" --cascade=false")
 	return nil
 }
 

@@ -136,7 +136,7 @@ func readKustomization(ctx context.Context, c Cluster, ref object.Ref) (*Set, er
 		}
 		targets = append(targets, target)
 	}
-	_, err = set.addTargets(ctx, c, targets)
+	_, err = set.addTargets(ctx, c, targets, func(*unstructured.Unstructured) bool { return true })
 	return set, err
 }
 
@@ -159,10 +159,11 @@ func fluxTarget(id, version string) (cluster.Target, error) {
 	}}, nil
 }
 
-// addTargets adds the live objects among targets, and returns them. What does not exist is noted:
-// nothing says how it was applied. What cannot be read is an error.
+// addTargets adds the live objects among targets, and returns them. What does not exist, or was not
+// deployed by the tool, is noted: nothing says how it was applied. What cannot be read is an error.
 func (s *Set) addTargets(
 	ctx context.Context, c Cluster, targets []cluster.Target,
+	isDeployed func(*unstructured.Unstructured) bool,
 ) ([]*unstructured.Unstructured, error) {
 	found, err := c.Read(ctx, targets)
 	if err == nil {
@@ -173,12 +174,15 @@ func (s *Set) addTargets(
 	}
 	var all []*unstructured.Unstructured
 	for _, target := range targets {
-		if live := found.Objects[target.Ref]; live != nil {
+		live, reason := found.Objects[target.Ref], "does not exist"
+		if live != nil && isDeployed(live) {
 			s.addLive(live)
 			all = append(all, live)
 			continue
+		} else if live != nil {
+			reason = "has no mark of " + s.Title
 		}
-		s.Notes = append(s.Notes, fmt.Sprintf("%s does not exist, and is left out", target.Ref))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s %s, and is left out", target.Ref, reason))
 	}
 	return all, nil
 }

@@ -32,8 +32,6 @@ type Set struct {
 
 	Hooks []Hook   `json:"-"`
 	Notes []string `json:"-"` // what the user has to know, beside what the objects show
-
-	name string // of an application of Argo CD
 }
 
 // Object is an object of a set.

@@ -96,10 +96,10 @@ func Of(obj *unstructured.Unstructured) []Owner {
 				Labels: []string{mark.name, mark.namespace}})
 		}
 	}
-	if name := applicationOf(obj); name != "" {
-		owners = append(owners, Owner{
-			Kind: Application, Name: name, Labels: []string{argoInstance},
-			Annotations: []string{argoInstance, argoTracking, argoInstallation}})
+	if o := applicationOf(obj); o.Name != "" {
+		o.Labels = []string{argoInstance}
+		o.Annotations = []string{argoInstance, argoTracking, argoInstallation}
+		owners = append(owners, o)
 	}
 	if name := annotations.Get(helmName); name != "" {
 		owners = append(owners, Owner{
@@ -126,23 +126,42 @@ func Others(live, applied *unstructured.Unstructured, set Owner) []Owner {
 	})
 }
 
-// applicationOf returns the name of the Argo CD application that an object belongs to, or "". The
-// common label for instances counts only on objects that Argo CD wrote.
-func applicationOf(obj *unstructured.Unstructured) string {
+// applicationOf returns the Argo CD application that an object belongs to, without a name if there
+// is none. The common label for instances counts only on objects that Argo CD wrote.
+func applicationOf(obj *unstructured.Unstructured) Owner {
 	labels, annotations := object.LabelsOf(obj), object.AnnotationsOf(obj)
-	if id := annotations.Get(argoTracking); id != "" {
-		name, _, _ := strings.Cut(id, ":") // NAME:GROUP/KIND:NAMESPACE/NAME
-		return name
+	if id := annotations.Get(argoTracking); id != "" && !isCopied(id, obj) {
+		instance, _, _ := strings.Cut(id, ":") // INSTANCE:GROUP/KIND:NAMESPACE/NAME
+		return application(instance)
 	}
-	for _, name := range []string{labels.Get(argoInstance), annotations.Get(argoInstance)} {
-		if name != "" {
-			return name
+	for _, instance := range []string{labels.Get(argoInstance), annotations.Get(argoInstance)} {
+		if instance != "" {
+			return application(instance)
 		}
 	}
 	for _, entry := range obj.GetManagedFields() {
 		if argoManagers[entry.Manager] {
-			return labels.Get(instanceLabel)
+			return application(labels.Get(instanceLabel))
 		}
 	}
-	return ""
+	return Owner{}
+}
+
+// application returns the owner for the value of a mark of Argo CD: NAME, or NAMESPACE_NAME of an
+// application outside the namespace of Argo CD.
+func application(instance string) Owner {
+	o := Owner{Kind: Application, Name: instance}
+	if namespace, name, found := strings.Cut(instance, "_"); found && namespace != "" && name != "" {
+		o.Namespace, o.Name = namespace, name
+	}
+	return o
+}
+
+// isCopied reports whether the tracking ID of an object is that of another one, from which the
+// annotations were copied. That of an object without a namespace has the namespace of the
+// application.
+func isCopied(id string, obj *unstructured.Unstructured) bool {
+	namespace, name, found := strings.Cut(id[strings.LastIndex(id, ":")+1:], "/")
+	return found && (obj.GetName() != "" && obj.GetName() != name ||
+		obj.GetNamespace() != "" && obj.GetNamespace() != namespace)
 }
