@@ -6,7 +6,7 @@ BIN         := $(CURDIR)/bin
 export GOFLAGS     := $(strip $(GOFLAGS) -trimpath)
 export CGO_ENABLED := 0
 PACKAGES    := ./...
-OTHERS      := ./mutants/... ./bench/... ./chart/... ./faults/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
+OTHERS      := ./mutants/... ./bench/... ./chart/... ./faults/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./ring/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
 LIGHT       := $(OTHERS) ./e2e/...
 ALONE       := ^Test(Fresh|KappBroken|Unlisted|Kills|Loaded|Sets|Managed|ShowSets|Deploy|Controller.*|Restart)$$
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
@@ -26,13 +26,16 @@ OLDER        = $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' local/older.
 STAMP       := k8s.io/component-base/version
 stamps       = -X $(STAMP).gitVersion=$(1) -X $(STAMP).gitMajor=1 -X $(STAMP).gitMinor=$(word 2,$(subst ., ,$(1)))
 TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
-# ring runs a command, the third argument, and prints how many minutes a ring of tests, the first, took. It says so if
-# they are a fifth more than its limit, the second.
-ring         = @began=$$SECONDS; $(3) && took=$$(( (SECONDS - began + 59) / 60 )) && \
-	echo "make $(1) took $$took minutes of $(2)$$([ $$((took * 5)) -le $$(($(2) * 6)) ] || echo ': it has outgrown its limit')"
+# RING runs the parts of a ring of tests and prints how many minutes each took, and whether all took more than a limit.
+RING         = go build -C local -o $(BIN)/ring ./ring && $(BIN)/ring
+# The parts of the second ring; each is a target below. SEEDED are the tests with generated inputs.
+LONG        := long-seeds long-loaded long-busy long-runs long-older long-released
+RUNS        := 20
+ROUNDS      := 10
+SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e e2e-alone e2e-beside build-tools build-older e2e-older golden site session demo bench faults test-long faults-mutants mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-alone e2e-beside build-tools build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-controller build-plane ## everything, into bin/
 
@@ -79,7 +82,7 @@ drift: ## the goldens are what the code makes of their inputs, the definition of
 	cd local && go test -count=1 ./site
 
 test: ## all tests of a change, the first of three rings; the others are test-long and faults
-	$(call ring,test,12,$(MAKE) unit e2e)
+	$(RING) -name test -limit 12 unit e2e -- $(MAKE) {}
 
 tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=required does not skip
 	missing=$$(for pair in chromium:chromium dot:graphviz npm:npm tmux:tmux; do command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
@@ -92,6 +95,9 @@ unit:
 
 e2e: build build-tools ## on two planes at the same time: one for the tests beside which no others may run
 	cd local && PATH="$(BIN):$$PATH" go test -count=1 -timeout 30m $(OTHERS) $(HEAVY)
+	$(MAKE) suite
+
+suite: ## the end-to-end tests alone, of what is built
 	cd local && go test -c -o $(BIN)/e2e.test ./e2e
 	$(MAKE) -j2 -Oline e2e-alone e2e-beside
 
@@ -108,7 +114,7 @@ build-older: build build-tools ## the control plane of the version in local/olde
 	cd local && go build -modfile=older.mod -ldflags '-s -w $(call stamps,$(OLDER))' -o $(BIN)-older/ ./cmd/muster-components
 
 e2e-older: build-older ## the end-to-end tests on an API server of that version
-	cd local && MUSTER_E2E_BIN=$(BIN)-older PATH="$(BIN):$$PATH" go test -count=1 -timeout 90m ./e2e
+	MUSTER_E2E_BIN=$(BIN)-older $(MAKE) suite
 
 golden: ## rewrite the goldens
 	go test $(GOLDEN) -update
@@ -142,8 +148,25 @@ faults: build ## the long runs of the tests that break things: FAULTS mixtures o
 	for name in FuzzFields FuzzArchive; do \
 	  go test -run '^$$' -fuzz "^$$name\$$" -fuzztime 30s ./internal/manifest/kustomize || exit 1; done
 
-test-long: build ## sets that other projects release, from REPOSITORIES; needs git, and an hour
-	$(call ring,test-long,90,MUSTER_E2E_REPOSITORIES=$(REPOSITORIES) $(BREAK) '^TestReleased$$')
+test-long: build build-tools ## the second ring: its parts, LONG, of which one that fails does not keep the others from running
+	$(RING) -name test-long -limit 600 $(LONG) -- $(MAKE) {}
+
+long-seeds: ## ROUNDS of each test with generated inputs, from new seeds
+	MUSTER_E2E_ROUNDS=$(ROUNDS) MUSTER_E2E_OBJECTS=$(ROUNDS)00 $(BREAK) '^($(SEEDED))$$'
+
+long-loaded: ## the same output RUNS times beside eight busy loops
+	MUSTER_E2E_RUNS=$(RUNS) $(BREAK) '^TestLoaded$$'
+
+long-busy: ## the end-to-end tests beside two busy processors
+	$(RING) -busy 2 suite -- $(MAKE) {}
+
+long-runs: ## the end-to-end tests RUNS times
+	$(RING) -runs $(RUNS) suite -- $(MAKE) {}
+
+long-older: e2e-older
+
+long-released: ## sets that other projects release, from REPOSITORIES; needs git, and an hour
+	MUSTER_E2E_REPOSITORIES=$(REPOSITORIES) $(BREAK) '^TestReleased$$'
 
 faults-mutants: build ## shows that these tests fail if muster has a defect
 	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestMutants$$'
