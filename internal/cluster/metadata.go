@@ -32,12 +32,12 @@ type selectors struct{ labels, fields string }
 
 // readMetadata reads one page of a list of metadata.
 func (c *Client) readMetadata(
-	ctx context.Context, path string, s selectors, next string, limit int,
+	ctx context.Context, path string, s selectors, next string, limit int64,
 ) (*metadataList, error) {
 	request := c.rest.Get().
 		AbsPath(path).
 		SetHeader("Accept", metadataListMIME).
-		Param("limit", strconv.Itoa(limit))
+		Param("limit", strconv.FormatInt(limit, 10))
 	if s.labels != "" {
 		request = request.Param("labelSelector", s.labels)
 	}
@@ -70,22 +70,27 @@ func (c *Client) listMetadata(
 	ctx context.Context, path string, s selectors,
 ) ([]metav1.ObjectMeta, error) {
 	var found []metav1.ObjectMeta
-	for next := ""; ; {
+	err := eachPage(pageSize, func(token string, size int64) (next string, err error) {
 		var page *metadataList
-		err := c.retry(ctx, func() (err error) {
-			page, err = c.readMetadata(ctx, path, s, next, pageSize)
+		err = c.retry(ctx, func() (err error) {
+			page, err = c.readMetadata(ctx, path, s, token, size)
 			return err
 		})
 		if err != nil {
-			return nil, err
+			return "", err
+		}
+		if token == "" {
+			found = nil
 		}
 		for _, item := range page.Items {
 			found = append(found, item.Metadata)
 		}
-		if next = page.Metadata.Continue; next == "" {
-			return found, nil
-		}
+		return page.Metadata.Continue, nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	return found, nil
 }
 
 // listNames returns the names of all objects below a path.

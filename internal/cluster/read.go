@@ -316,41 +316,54 @@ func (r *snapshotReader) each(ctx context.Context, b *batch, missing map[name]ob
 // one.
 func (r *snapshotReader) list(ctx context.Context, b *batch) (map[name]object.Ref, error) {
 	c := r.client
-	options := metav1.ListOptions{Limit: b.firstPage()}
+	options := metav1.ListOptions{}
 	if len(b.names) == 1 {
 		for n := range b.names {
 			options.FieldSelector = fields.OneTermEqualSelector("metadata.name", n.name).String()
 		}
 	}
-	missing := maps.Clone(b.names)
-	for {
+	var missing, single map[name]object.Ref
+	var found []*unstructured.Unstructured
+	err := eachPage(b.firstPage(), func(token string, size int64) (next string, err error) {
+		if options.Continue, options.Limit = token, size; token != "" {
+			options.Limit = pageSize
+		}
 		list, err := getWithRetry(ctx, c, func() (*unstructured.UnstructuredList, error) {
 			return c.of(b.resource, b.namespace, b.managedFields).List(ctx, options)
 		})
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		if options.Continue == "" {
+		if token == "" {
+			missing, found = maps.Clone(b.names), nil
 			c.recordList(
 				b.resource.GroupResource(), list.GetResourceVersion(), maps.Values(b.names),
 			)
 		}
 		for i := range list.Items {
 			n := name{list.Items[i].GetNamespace(), list.Items[i].GetName()}
-			if ref, ok := missing[n]; ok {
+			if _, ok := missing[n]; ok {
 				delete(missing, n)
-				r.keep(ref, &list.Items[i])
+				found = append(found, &list.Items[i])
 			}
 		}
-		if list.GetContinue() == "" || len(missing) == 0 {
-			return nil, nil
-		}
-		if rest := list.GetRemainingItemCount(); rest != nil &&
+		if rest := list.GetRemainingItemCount(); rest != nil && list.GetContinue() != "" &&
 			*rest > int64(singleReadRatio*len(missing)) {
-			return missing, nil
+			single = missing
+			return "", nil
 		}
-		options.Continue, options.Limit = list.GetContinue(), pageSize
+		if len(missing) == 0 {
+			return "", nil
+		}
+		return list.GetContinue(), nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	for _, obj := range found {
+		r.keep(b.names[name{obj.GetNamespace(), obj.GetName()}], obj)
+	}
+	return single, nil
 }
 
 // AnyValue stands for all values of a label.
@@ -380,24 +393,27 @@ func (c *Client) List(
 		return nil, err
 	}
 	var found []*unstructured.Unstructured
-	options := metav1.ListOptions{
-		Limit:         pageSize,
-		LabelSelector: LabelSelector(with).String(),
-	}
-	for {
+	options := metav1.ListOptions{LabelSelector: LabelSelector(with).String()}
+	err = eachPage(pageSize, func(token string, size int64) (next string, err error) {
+		options.Continue, options.Limit = token, size
 		list, err := getWithRetry(ctx, c, func() (*unstructured.UnstructuredList, error) {
 			return c.of(kind.Resource, namespace, false).List(ctx, options)
 		})
 		if err != nil {
-			return nil, c.explain(fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err))
+			return "", err
+		}
+		if token == "" {
+			found = nil
 		}
 		for i := range list.Items {
 			found = append(found, &list.Items[i])
 		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return found, nil
-		}
+		return list.GetContinue(), nil
+	})
+	if err != nil {
+		return nil, c.explain(fmt.Errorf("list %s: %w", kind.Resource.GroupResource(), err))
 	}
+	return found, nil
 }
 
 // of returns the client of a resource, with or without managed fields. It repeats no request.

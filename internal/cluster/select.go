@@ -313,22 +313,19 @@ func (s *selector) list(
 	ctx context.Context, k selectedKind, namespace string,
 ) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
-	version, options := "", metav1.ListOptions{Limit: pageSize, LabelSelector: s.matcher.String()}
+	version, options := "", metav1.ListOptions{LabelSelector: s.matcher.String()}
+	first := int64(pageSize)
 	if s.mayBeCached(k.GroupKind) {
-		options.Limit, options.ResourceVersion = 0, "0"
+		first, options.ResourceVersion = 0, "0"
 	}
-	for {
+	err := eachPage(first, func(token string, size int64) (next string, err error) {
+		options.Continue, options.Limit = token, size
 		page, err := s.page(ctx, k, namespace, options)
-		switch {
-		case apierrors.IsResourceExpired(err) && options.Continue != "":
-			// The list changes too fast for pages.
-			found, options.Limit, options.Continue = nil, 0, ""
-			continue
-		case err != nil:
-			return nil, err
+		if err != nil {
+			return "", err
 		}
-		if options.Continue == "" {
-			version = page.GetResourceVersion()
+		if token == "" {
+			found, version = nil, page.GetResourceVersion()
 		}
 		for i := range page.Items {
 			obj := &page.Items[i]
@@ -337,9 +334,10 @@ func (s *selector) list(
 			}
 			found = append(found, obj)
 		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			break
-		}
+		return page.GetContinue(), nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	s.client.recordList(k.resource.GroupResource(), version, func(yield func(object.Ref) bool) {
 		for _, obj := range found {

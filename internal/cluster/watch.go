@@ -125,10 +125,10 @@ func (w *watcher) watchFrom(ctx context.Context, version string) {
 		case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
 			w.poll(ctx)
 			return
-		case !expired && (apierrors.IsResourceExpired(err) || apierrors.IsGone(err)):
+		case !expired && isExpired(err):
 			expired = true
 			continue
-		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err): // the new version, too
+		case isExpired(err): // the new version, too
 		case err != nil && !isNotServed(err):
 			w.fail(err)
 		}
@@ -163,18 +163,22 @@ func (w *watcher) fail(err error) {
 // list reports the present state of all refs and returns the version from which to watch.
 func (w *watcher) list(ctx context.Context) (version string, err error) {
 	found := map[object.Ref]bool{}
-	options := w.selected(metav1.ListOptions{Limit: pageSize})
+	options, page := w.selected(metav1.ListOptions{}), int64(pageSize)
 	if w.query != nil {
-		options.Limit = queryPage
+		page = queryPage
 	}
-	for {
+	err = eachPage(page, func(token string, size int64) (next string, err error) {
+		options.Continue, options.Limit = token, size
 		var list *unstructured.UnstructuredList
-		err := w.client.whenAsked(ctx, func() (err error) {
+		err = w.client.whenAsked(ctx, func() (err error) {
 			list, err = w.client.of(w.batch.resource, w.batch.namespace, false).List(ctx, options)
 			return err
 		})
 		if err != nil {
 			return "", err
+		}
+		if token == "" {
+			clear(found)
 		}
 		for i := range list.Items {
 			if ref, ok := w.refOf(&list.Items[i]); ok {
@@ -183,9 +187,10 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 			}
 		}
 		version = list.GetResourceVersion()
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			break
-		}
+		return list.GetContinue(), nil
+	})
+	if err != nil {
+		return "", err
 	}
 	for _, ref := range w.expected() {
 		if !found[ref] {
@@ -270,8 +275,7 @@ func (w *watcher) WatchWithContext(
 		w.fail(explained)
 	case errors.As(err, &delayed), // else the library asks again at once
 		apierrors.IsMethodNotSupported(err),
-		apierrors.IsResourceExpired(err),
-		apierrors.IsGone(err),
+		isExpired(err),
 		isNotServed(err):
 		w.stop(err)
 	}
