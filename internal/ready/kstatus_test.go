@@ -12,6 +12,7 @@ var likeNatively = map[string]string{
 	"crontab-ready-of-earlier-generation":         "the condition is about another specification",
 	"crontab-ready-of-earlier-generation-decimal": "the condition is about another specification",
 	"crontab-reconciling-of-earlier-generation":   "the condition is about another specification",
+	"crontab-stalled-not-observed":                "the condition is about this specification",
 	"crontab-stalled-of-earlier-generation":       "the condition is about another specification",
 	"crontab-synced-of-earlier-generation":        "the condition is about another specification",
 	"pod-ready-of-earlier-generation":             "the condition is about another specification",
