@@ -14,7 +14,8 @@ import (
 type Condition struct {
 	Type, Status, Reason, Message string
 
-	time string // of the last write, empty if unknown
+	time     string // of the last write, empty if unknown
+	observed bool   // the condition says that it is about the present generation
 }
 
 // Facts are the parts of an object that tables print besides its status.
@@ -98,6 +99,7 @@ func conditionFrom(m map[string]any, generation any) Condition {
 	)
 	wanted, ok := wholeNumber(generation)
 	seen, reported := wholeOrDecimal(m["observedGeneration"])
+	c.observed = ok && reported && seen == wanted
 	if ok && reported && seen < wanted {
 		c.Status, c.Reason = "Unknown", NotObserved
 		c.Message = fmt.Sprintf("condition %s is about generation %d, not %d", c.Type, seen, wanted)

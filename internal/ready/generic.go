@@ -7,7 +7,9 @@ import (
 )
 
 // ByGeneration returns InProgress if the status is about an earlier generation. Some controllers
-// (Argo Rollouts) write the observed generation as a decimal string.
+// (Flux) observe a generation when they are done with it: until then conditions about it say what
+// they wait for, or that they have given up. Some (Argo Rollouts) write the observed generation as
+// a decimal string.
 func ByGeneration(obj *unstructured.Unstructured) Status {
 	generation, ok := integer(obj, "metadata", "generation")
 	if !ok {
@@ -16,6 +18,12 @@ func ByGeneration(obj *unstructured.Unstructured) Status {
 	observed, ok := wholeOrDecimal(field(obj, "status", "observedGeneration"))
 	if !ok || observed == generation {
 		return Status{}
+	}
+	if c := ConditionOf(obj, "Stalled"); c.observed && c.isTrue() {
+		return c.fatal()
+	}
+	if c := ConditionOf(obj, "Ready"); c.observed && c.isFalse() {
+		return c.pending()
 	}
 	return inProgress(NotObserved, fmt.Sprintf(
 		"%s generation is %d, but latest observed generation is %d",
