@@ -62,14 +62,49 @@ func (s *Set) Manifests() []*unstructured.Unstructured {
 		if obj.Ref.Namespace != "" {
 			m.SetNamespace(obj.Ref.Namespace)
 		}
-		if object.AnnotationsOf(m).Get(helmKeep) == "keep" {
-			annotations := m.GetAnnotations()
-			annotations[KeepOnRemoval] = "keep"
-			m.SetAnnotations(annotations)
+		if isKept(m) {
+			keep(m)
 		}
 		manifests[i] = m
 	}
 	return manifests
+}
+
+// keepMarks are the annotations by which tools do not delete an object, and for Flux also labels.
+var keepMarks = []struct{ key, value string }{
+	{helmKeep, "keep"},
+	{"kustomize.toolkit.fluxcd.io/prune", "disabled"},
+	{"kustomize.toolkit.fluxcd.io/reconcile", "disabled"},
+	{"kustomize.toolkit.fluxcd.io/ssa", "Ignore"},
+	{argoSyncOptions, "Prune=false"},
+	{argoSyncOptions, "Delete=false"},
+}
+
+// argoSyncOptions is an annotation of Argo CD with a list of options.
+const argoSyncOptions = "argocd.argoproj.io/sync-options"
+
+// isKept reports whether an object has a mark by which its tool does not delete it.
+func isKept(obj *unstructured.Unstructured) bool {
+	labels, annotations := object.LabelsOf(obj), object.AnnotationsOf(obj)
+	for _, mark := range keepMarks {
+		values := strings.Split(annotations.Get(mark.key), ",")
+		for _, value := range append(values, labels.Get(mark.key)) {
+			if strings.EqualFold(strings.TrimSpace(value), mark.value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keep lets packages and apps keep an object that they no longer describe.
+func keep(manifest *unstructured.Unstructured) {
+	annotations := manifest.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[KeepOnRemoval] = "keep"
+	manifest.SetAnnotations(annotations)
 }
 
 // ManifestsByRef returns what Manifests returns by object, as far as there are manifests: those of

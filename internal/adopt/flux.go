@@ -54,24 +54,51 @@ func checkSuspended(ctx context.Context, c Cluster, ref object.Ref) error {
 	if err != nil {
 		return err
 	}
-	obj := found.Objects[ref]
-	if obj == nil {
-		return nil
+	if obj := found.Objects[ref]; obj != nil {
+		return suspendError(obj)
 	}
-	title := fmt.Sprintf("Flux %s %q in namespace %s", ref.Kind, ref.Name, ref.Namespace)
+	return nil
+}
+
+// suspendError returns an error if an object of Flux is not suspended, or if what its controller
+// began before has not ended. A controller does nothing about one that is suspended, so that what
+// a failed run has left in its status stays.
+func suspendError(obj *unstructured.Unstructured) error {
+	kind, name, namespace := obj.GetKind(), obj.GetName(), obj.GetNamespace()
+	title := fluxTitle(obj)
 	suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspend")
+	reconciling := conditionOf(obj, "Reconciling")
+	problem, _ := conditionOf(obj, "Ready")["message"].(string)
 	switch {
-	case suspended && conditionOf(obj, "Reconciling") == "True":
+	case !suspended:
+		return &BusyError{title, "is not suspended, and its controller would change the objects back",
+			fmt.Sprintf("first run kubectl patch %s %s -n %s --type=merge "+
+				"-p '{\"spec\":{\"suspend\":true}}'", fluxResources[kind], name, namespace)}
+	case reconciling["status"] == "True" && reconciling["reason"] == "ProgressingWithRetry":
+		return &BusyError{title, "is suspended, but its last run failed (" + problem + ")",
+			"resume it, correct that, and suspend it again when it is ready"}
+	case reconciling["status"] == "True":
 		return &BusyError{title, "is suspended, but what its controller began has not ended",
-			"wait until its condition Reconciling is gone; if its last run failed, correct that first"}
-	case suspended && obj.GetDeletionTimestamp() != nil:
+			"wait until its condition Reconciling is gone"}
+	case obj.GetDeletionTimestamp() != nil:
 		return &BusyError{title, "is being deleted", "wait until it is gone"}
-	case suspended:
+	}
+	return nil
+}
+
+// remoteError returns an error if an object of Flux deploys to another cluster: objects of the same
+// names in this one would be others.
+func remoteError(obj *unstructured.Unstructured) error {
+	if _, remote, _ := unstructured.NestedMap(obj.Object, "spec", "kubeConfig"); !remote {
 		return nil
 	}
-	return &BusyError{title, "is not suspended, and its controller would change the objects back",
-		fmt.Sprintf("first run kubectl patch %s %s -n %s --type=merge -p '{\"spec\":{\"suspend\":true}}'",
-			fluxResources[ref.Kind], ref.Name, ref.Namespace)}
+	return fmt.Errorf("%s deploys to another cluster (spec.kubeConfig), and its objects cannot be "+
+		"adopted in this one", fluxTitle(obj))
+}
+
+// fluxTitle returns what messages call an object of Flux.
+func fluxTitle(obj *unstructured.Unstructured) string {
+	return fmt.Sprintf("Flux %s %q in namespace %s", obj.GetKind(), obj.GetName(), obj.GetNamespace())
 }
 
 // fluxResources are the names of the kinds of Flux in commands of kubectl.
@@ -112,7 +139,7 @@ func readKustomization(ctx context.Context, c Cluster, ref object.Ref) (*Set, er
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSuspended(ctx, c, ref); err != nil {
+	if err := cmp.Or(remoteError(obj), suspendError(obj)); err != nil {
 		return nil, err
 	}
 	o := owner.Owner{Kind: owner.Kustomization, Name: ref.Name, Namespace: ref.Namespace}
@@ -122,8 +149,11 @@ func readKustomization(ctx context.Context, c Cluster, ref object.Ref) (*Set, er
 		Notes: []string{fmt.Sprintf("the %s stays, suspended; delete it when you do not need it: its "+
 			"controller deletes nothing of what it deployed while it is suspended", ref.Kind)},
 	}
-	revision, _, _ := unstructured.NestedString(obj.Object, "status", "lastAppliedRevision")
-	set.Version = revision
+	if prunes, _, _ := unstructured.NestedBool(obj.Object, "spec", "prune"); !prunes {
+		set.Notes = append(set.Notes, fmt.Sprintf("the %s deletes nothing that is removed from its "+
+			"source (spec.prune), but the new set prunes", ref.Kind))
+	}
+	set.Version, _, _ = unstructured.NestedString(obj.Object, "status", "lastAppliedRevision")
 	entries, _, _ := unstructured.NestedSlice(obj.Object, "status", "inventory", "entries")
 	var targets []cluster.Target
 	for _, item := range entries {
@@ -193,7 +223,7 @@ func readHelmRelease(ctx context.Context, c Cluster, ref object.Ref) (*Set, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSuspended(ctx, c, ref); err != nil {
+	if err := cmp.Or(remoteError(obj), suspendError(obj)); err != nil {
 		return nil, err
 	}
 	text := func(field string) string {

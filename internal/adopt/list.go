@@ -231,28 +231,28 @@ func listedHelmRelease(obj *unstructured.Unstructured) Listed {
 
 // readyResult returns the result that the condition Ready of an object stands for.
 func readyResult(obj *unstructured.Unstructured) Result {
-	switch conditionOf(obj, "Ready") {
-	case "":
+	ready := conditionOf(obj, "Ready")
+	switch {
+	case ready == nil:
 		return ""
-	case "True":
+	case ready["status"] == "True":
 		return Succeeded
-	case "False":
+	case ready["status"] == "False":
 		return Failed
 	default:
 		return Unfinished
 	}
 }
 
-// conditionOf returns the status of a condition of an object; empty if it has none.
-func conditionOf(obj *unstructured.Unstructured, name string) string {
+// conditionOf returns a condition of an object; nil if the object does not have it.
+func conditionOf(obj *unstructured.Unstructured, name string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, item := range conditions {
 		if condition, _ := item.(map[string]any); condition["type"] == name {
-			status, _ := condition["status"].(string)
-			return cmp.Or(status, "Unknown")
+			return condition
 		}
 	}
-	return ""
+	return nil
 }
 
 // listedApplication returns what an Application of Argo CD says.

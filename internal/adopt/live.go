@@ -84,6 +84,9 @@ func (s *Set) addLive(obj *unstructured.Unstructured) {
 			"from the live object", object.RefOf(obj)))
 		applied = withoutServerFields(obj)
 	}
+	if isKept(obj) { // also if another tool than that of the set, or a user, has marked it
+		keep(applied)
+	}
 	s.Objects = append(s.Objects, Object{
 		Ref: object.RefOf(obj), Version: applied.GroupVersionKind().Version, Manifest: applied,
 	})
