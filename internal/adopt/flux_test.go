@@ -13,7 +13,8 @@ func TestSuspended(t *testing.T) {
 		{type: Ready, status: "False", message: path not found}]`
 	for text, want := range map[string]string{
 		`{spec: {suspend: true}}`: "",
-		`{spec: {}}`:              "is not suspended, and its controller would change the objects back: first",
+		`{spec: {}}`://
+		"is not suspended, and its controller would change the objects back: first",
 		`{spec: {suspend: true}, status: {conditions: [
 			{type: Reconciling, status: "True", reason: Progressing}]}}`: //
 		"is suspended, but what its controller began has not ended: wait until",
