@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/muster-deploy/muster/local/gitserver"
 	"github.com/muster-deploy/muster/local/registry"
 	"github.com/muster-deploy/muster/local/webhook"
 )
@@ -49,6 +50,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"stopserver":          stopServer,
 		"startserver":         startServer,
 	}
+	maps.Copy(all, gitserver.Commands())
 	maps.Copy(all, registry.Commands())
 	maps.Copy(all, webhook.Commands())
 	return all
@@ -119,8 +121,8 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(startPlane(context.Background()))
 }
 
-// expand replaces ${NS} in files by the namespace of the script, and ${WEBHOOK}, ${WEBHOOK_PORT}
-// and ${WEBHOOK_CA} by the values of the command webhook.
+// expand replaces ${NS} in files by the namespace of the script, ${GIT} by the address of its git
+// server, and ${WEBHOOK}, ${WEBHOOK_PORT} and ${WEBHOOK_CA} by the values of the command webhook.
 func expand(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) > 0, neg, "expand FILE...")
 	for _, file := range args {
@@ -132,7 +134,7 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // expanded matches the variables that expand replaces.
-var expanded = regexp.MustCompile(`\$\{(NS|WEBHOOK|WEBHOOK_PORT|WEBHOOK_CA)\}`)
+var expanded = regexp.MustCompile(`\$\{(NS|GIT|WEBHOOK|WEBHOOK_PORT|WEBHOOK_CA)\}`)
 
 // target checks that the last command named once on standard error what it was about, by a
 // regular expression such as: 2 objects of package "shop". The other lines are those of a file, or

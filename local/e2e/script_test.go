@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/muster-deploy/muster/local/gitserver"
 	"github.com/muster-deploy/muster/local/registry"
 	"github.com/muster-deploy/muster/local/webhook"
 )
@@ -48,6 +49,7 @@ func setup(env *testscript.Env, dir string) error {
 	env.Setenv("KUBECONFIG", kubeconfig)
 	env.Setenv("HOME", home)
 	env.Setenv("EXAMPLES", examples)
+	gitserver.Setup(env)
 	registry.Setup(env)
 	webhook.Setup(env)
 	env.Setenv("TOOLS", filepath.Join(bin, "tools"))
