@@ -35,7 +35,7 @@ ROUNDS      := 10
 SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-alone e2e-beside build-tools build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-alone e2e-beside build-tools build-argocd build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-controller build-plane ## everything, into bin/
 
@@ -107,6 +107,11 @@ e2e-alone e2e-beside: e2e-%:
 build-tools: ## Helm, kapp, kpt (kpt live alone) and kapply, from their module, for tests of coming from them, into bin/tools/
 	cd local/tools && go build -ldflags '-s -w' -o $(BIN)/tools/ $(TOOLS)
 	cd local/tools && go build -ldflags '-s -w' -o $(BIN)/tools/kapply sigs.k8s.io/cli-utils/cmd
+
+build-argocd: ## the parts of Argo CD that sync Applications, and their definitions, from their module, into bin/argocd/
+	set -e; cd local/argocd; go build -p 2 -ldflags '-s -w' -o $(BIN)/argocd/ .; \
+	crds="$$(go list -m -f '{{.Dir}}' github.com/argoproj/argo-cd/v3)"/manifests/crds; \
+	for name in application appproject; do echo ---; cat "$$crds/$$name-crd.yaml"; done >$(BIN)/argocd/definitions.yaml
 
 build-older: build build-tools ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older
