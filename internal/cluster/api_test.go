@@ -23,8 +23,9 @@ type api struct {
 
 	hold func() (done func()) // called for each request but those for kinds; nil for none
 
-	mu      sync.Mutex
-	answers map[string][]any // by request; the last is repeated: an error code or an object
+	mu sync.Mutex
+	// answers to requests; the last is repeated: an error code, an object, or the end of a group
+	answers map[string][]any
 	asked   []string
 }
 
@@ -90,6 +91,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) describes(path string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	_, ok := a.groups[path]
 	return ok
 }
@@ -98,6 +101,8 @@ func (a *api) describes(path string) bool {
 func (a *api) groupList() metav1.APIGroupList {
 	versions := map[string][]metav1.GroupVersionForDiscovery{}
 	var names []string
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for gv := range a.groups {
 		names = append(names, gv)
 	}
@@ -140,6 +145,11 @@ func (a *api) answer(w http.ResponseWriter, request string) {
 		refuse(w, answer)
 	case string:
 		_, _ = fmt.Fprint(w, answer)
+	case endOfGroup:
+		a.mu.Lock()
+		delete(a.groups, string(answer))
+		a.mu.Unlock()
+		refuse(w, unservedPath)
 	default:
 		_ = json.NewEncoder(w).Encode(answer)
 	}
@@ -177,6 +187,9 @@ func refuse(w http.ResponseWriter, code int) {
 }
 
 const unservedPath = 1404
+
+// endOfGroup answers that a path is not served; from then on the group version is not described.
+type endOfGroup string
 
 // page returns a page of a list and the token of the next one.
 func page(version, next string, items ...map[string]any) map[string]any {

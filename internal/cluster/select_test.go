@@ -58,6 +58,8 @@ const (
 
 // TestSelect covers the requests and results of one call of Select.
 func TestSelect(t *testing.T) {
+	things, thingsPath := schema.GroupKind{Group: "example.com", Kind: "Thing"},
+		"GET /apis/example.com/v1/things"+query
 	one, two := thing("v1", "ConfigMap", "n/one", "x=y"), thing("v1", "ConfigMap", "m/two", "x=y")
 	other := thing("v1", "ConfigMap", "n/other", "x=z")
 	names := map[string]any{
@@ -166,6 +168,14 @@ func TestSelect(t *testing.T) {
 			missed: []string{"ConfigMap"}, // though discovery says that it is
 		},
 		{
+			name: "gone before the server says so", s: Selection{Kinds: []schema.GroupKind{things}},
+			answers: map[string][]any{
+				thingsPath:                     {unservedPath, unservedPath, endOfGroup("example.com/v1")},
+				definitionsPath + "?limit=500": {page("5", "")},
+			},
+			asked: append(slices.Repeat([]string{thingsPath}, 3), definitionsPath+"?limit=500"),
+		},
+		{
 			name: "a hiccup", s: Selection{Kinds: []schema.GroupKind{configMaps}},
 			answers: map[string][]any{cmPath: {http.StatusServiceUnavailable, page("5", "", one)}},
 			asked:   []string{cmPath, cmPath}, want: []string{"n/one"},
@@ -264,6 +274,11 @@ func TestSelect(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			a := &api{groups: kindsOfAPI(), answers: tc.answers}
 			a.groups["down.example.com/v1"] = nil
+			if tc.answers[thingsPath] != nil {
+				a.groups["example.com/v1"] = []metav1.APIResource{
+					{Name: "things", Kind: "Thing", Namespaced: true, Verbs: listing},
+				}
+			}
 			var reports, missed []string
 			tc.s.Selector, tc.s.Report = "x=y", func(text string) {
 				reports = append(reports, text)
