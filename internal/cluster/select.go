@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -199,35 +200,45 @@ func (s *selector) listError(k selectedKind, err error) error {
 	return &ListError{Resource: k.resource, Namespaced: k.namespaced, Cause: s.client.explain(err)}
 }
 
+// stalePauses are the pauses in which a server that does not serve a kind is asked again whether it
+// has it: for some time after a definition is gone, or comes, its kinds are not those it serves.
+var stalePauses = []time.Duration{
+	0, 100 * time.Millisecond, 300 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second,
+}
+
 // reachOther lists a kind that the server does not serve in the version that it was said to have,
 // in the version that it has now. It returns none if the kind is gone. A kind that is still there
 // and cannot be listed is reported as unlisted.
 func (s *selector) reachOther(
 	ctx context.Context, k selectedKind, unserved error,
 ) ([]*unstructured.Unstructured, error) {
-	if err := s.client.Rediscover(ctx); err != nil {
-		return nil, err
+	for _, pause := range stalePauses {
+		if err := pauseBefore(ctx, pause, unserved); err != nil {
+			return nil, err
+		}
+		if err := s.client.Rediscover(ctx); err != nil {
+			return nil, err
+		}
+		if cause := s.client.WhyHidden(ctx, k.GroupKind); cause != nil {
+			s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Cause: cause})
+			return nil, nil
+		}
+		kind, err := s.client.Kind(ctx, k.GroupKind)
+		if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) ||
+			err == nil && len(kind.Served) == 0 {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		k.resource = kind.Resource
+		k.resource.Version = kind.readable(s.Versions[k.GroupKind])
+		if found, err := s.reach(ctx, k); !isNotServed(err) {
+			return found, err
+		}
 	}
-	if cause := s.client.WhyHidden(ctx, k.GroupKind); cause != nil {
-		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Cause: cause})
-		return nil, nil
-	}
-	kind, err := s.client.Kind(ctx, k.GroupKind)
-	if unknown := (*UnknownKindError)(nil); asUnknown(err, &unknown) ||
-		err == nil && len(kind.Served) == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	k.resource = kind.Resource
-	k.resource.Version = kind.readable(s.Versions[k.GroupKind])
-	found, err := s.reach(ctx, k)
-	if isNotServed(err) {
-		s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Cause: unserved})
-		return nil, nil
-	}
-	return found, err
+	s.reportUnlisted(UnlistedKind{GroupKind: k.GroupKind, Cause: unserved})
+	return nil, nil
 }
 
 // ignorable reports whether lists of a kind may fail. They may if this holds for every served

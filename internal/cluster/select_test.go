@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,6 +59,9 @@ const (
 
 // TestSelect covers the requests and results of one call of Select.
 func TestSelect(t *testing.T) {
+	was := stalePauses
+	stalePauses = make([]time.Duration, 3)
+	t.Cleanup(func() { stalePauses = was })
 	things, thingsPath := schema.GroupKind{Group: "example.com", Kind: "Thing"},
 		"GET /apis/example.com/v1/things"+query
 	one, two := thing("v1", "ConfigMap", "n/one", "x=y"), thing("v1", "ConfigMap", "m/two", "x=y")
@@ -164,7 +168,7 @@ func TestSelect(t *testing.T) {
 		},
 		{
 			name: "not served any more", s: Selection{Kinds: []schema.GroupKind{configMaps}},
-			answers: map[string][]any{cmPath: {unservedPath}}, asked: []string{cmPath, cmPath},
+			answers: map[string][]any{cmPath: {unservedPath}}, asked: slices.Repeat([]string{cmPath}, 4),
 			missed: []string{"ConfigMap"}, // though discovery says that it is
 		},
 		{
