@@ -8,13 +8,16 @@ export CGO_ENABLED := 0
 PACKAGES    := ./...
 OTHERS      := ./mutants/... ./bench/... ./chart/... ./faults/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./ring/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
 LIGHT       := $(OTHERS) ./e2e/...
-ALONE       := ^Test(Fresh|KappBroken|Unlisted|Kills|Loaded|Sets|Managed|ShowSets|Deploy|Controller.*|Restart)$$
+ALONE       := ^Test(Fresh|KappBroken|Unlisted|Sets|Managed|ShowSets|Deploy|Controller|ControllerSources)$$
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
 FAULTS      := 500
 LAWS        := 5000
 MUTANTS     := 40
 REPOSITORIES := https://github.com
 BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h -parallel 12 -v -run
+# Packages whose own code is concurrent, and how tests are built: "make check" has vetted them, and nobody debugs them.
+CONCURRENT   = $(shell git grep -lE '[.]Go\b|go func|"sync"|"sync/atomic"|\bchan\b' -- 'internal/*.go' 'cmd/*.go' '*.go' ':!*_test.go' ':!local' ':!controller' ':!release' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+QUICK       := -vet=off '-ldflags=-s -w'
 OUTLINED    := archive encoding/asn1 encoding/xml mime github.com/muster-deploy/muster/internal/cli github.com/muster-deploy/muster/internal/report github.com/muster-deploy/muster/internal/sets github.com/muster-deploy/muster/internal/packages/cmd github.com/muster-deploy/muster/internal/apps/cmd github.com/muster-deploy/muster/internal/view/live go.yaml.in github.com/opencontainers github.com/pkg github.com/xlab k8s.io/apimachinery/pkg/api github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net oras.land sigs.k8s.io/kustomize text go.starlark.net
 FUZZTIME    := 30s
 VERSION     :=
@@ -29,13 +32,15 @@ TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
 # RING runs the parts of a ring of tests and prints how many minutes each took, and whether all took more than a limit.
 RING         = go build -C local -o $(BIN)/ring ./ring && $(BIN)/ring
 # The parts of the second ring; each is a target below. SEEDED are the tests with generated inputs.
-LONG        := long-seeds long-loaded long-busy long-runs long-older long-released
+LONG        := long-campaigns long-seeds long-loaded long-busy long-runs long-older long-released
+# CAMPAIGNS are those that break many requests, and kill programs, the server and its parts: only for the second ring.
+CAMPAIGNS   := SingleFault|CrashMigrate|CrashRollback|Kills|Loaded|Restart|ControllerFaults|ControllerKills|ControllerOutage
 RUNS        := 20
 ROUNDS      := 10
 SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-alone e2e-beside build-tools build-argocd build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e others suite e2e-alone e2e-beside build-tools build-argocd build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-controller build-plane ## everything, into bin/
 
@@ -81,28 +86,30 @@ drift: ## the goldens are what the code makes of their inputs, the definition of
 	go test -count=1 $(GOLDEN)
 	cd local && go test -count=1 ./site
 
-test: ## all tests of a change, the first of three rings; the others are test-long and faults
-	$(RING) -name test -limit 12 unit e2e -- $(MAKE) {}
+test: build build-tools ## all tests of a change, the first of three rings; the others are test-long and faults
+	$(RING) -name test -limit 12 unit others suite -- $(MAKE) {}
 
 tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=required does not skip
 	missing=$$(for pair in chromium:chromium dot:graphviz npm:npm tmux:tmux; do command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
 	if [ -n "$$missing" ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing fonts-dejavu-core >/dev/null; fi
 
-unit: export CGO_ENABLED := 1
-unit:
-	go test -race $(PACKAGES)
-	cd controller && go test -race $(PACKAGES)
+unit: ## with the race detector where something is concurrent, without the long tests in which nothing is
+	go test $(QUICK) $(PACKAGES)
+	CGO_ENABLED=1 go test $(QUICK) -race -short $(CONCURRENT)
+	cd controller && CGO_ENABLED=1 go test $(QUICK) -race $(PACKAGES)
 
-e2e: build build-tools ## on two planes at the same time: one for the tests beside which no others may run
-	cd local && PATH="$(BIN):$$PATH" go test -count=1 -timeout 30m $(OTHERS) $(HEAVY)
-	$(MAKE) suite
+e2e: build build-tools ## all tests that need a plane
+	$(RING) others suite -- $(MAKE) {}
 
-suite: ## the end-to-end tests alone, of what is built
+others: ## the tests of the plane and of what else the end-to-end tests use
+	cd local && PATH="$(BIN):$$PATH" go test $(QUICK) -count=1 -timeout 30m $(OTHERS) $(HEAVY)
+
+suite: ## the end-to-end tests, of what is built, on two planes at the same time: one for those beside which no others may run
 	cd local && go test -c -o $(BIN)/e2e.test ./e2e
-	$(MAKE) -j2 -Oline e2e-alone e2e-beside
+	$(MAKE) -k -j2 -Oline e2e-alone e2e-beside
 
 e2e-alone e2e-beside: e2e-%:
-	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$*),-test.run,-test.skip) '$(ALONE)'
+	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$*),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS))$$')
 
 build-tools: ## Helm, kapp, kpt (kpt live alone) and kapply, from their module, for tests of coming from them, into bin/tools/
 	cd local/tools && go build -ldflags '-s -w' -o $(BIN)/tools/ $(TOOLS)
@@ -155,6 +162,9 @@ faults: build ## the long runs of the tests that break things: FAULTS mixtures o
 
 test-long: build build-tools ## the second ring: its parts, LONG, of which one that fails does not keep the others from running
 	$(RING) -name test-long -limit 600 $(LONG) -- $(MAKE) {}
+
+long-campaigns: ## the tests that the first ring leaves to this one
+	$(BREAK) '^Test($(CAMPAIGNS))$$'
 
 long-seeds: ## ROUNDS of each test with generated inputs, from new seeds
 	MUSTER_E2E_ROUNDS=$(ROUNDS) MUSTER_E2E_OBJECTS=$(ROUNDS)00 $(BREAK) '^($(SEEDED))$$'

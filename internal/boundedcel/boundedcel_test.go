@@ -25,6 +25,9 @@ func chain(list, each string, n int) string {
 // TestHostile evaluates expressions that make large values, or that take long, of a few characters.
 // Each ends by its cost, and has allocated no more than an honest one may.
 func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it is concurrent")
+	}
 	const most = 150 << 20
 	text := "'" + strings.Repeat("a", 1000) + "'"
 	loop := "lists.range(1000).all(x, lists.range(100000)"

@@ -18,6 +18,9 @@ import (
 // TestFormIsThatOfTheTypes compares what the table makes of objects, sound and unsound, with what
 // the Go types make of them.
 func TestFormIsThatOfTheTypes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it is concurrent")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	fitting, tried := 0, 0
 	for gvk, typ := range kindsOf() {

@@ -202,6 +202,9 @@ func TestWriteRead(t *testing.T) {
 
 // A write of 5,000 objects to a full history sends three requests of a bounded size.
 func TestRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it is concurrent")
+	}
 	c := &server{}
 	s := newStore(c)
 	var objects []Object
@@ -432,6 +435,9 @@ func decoded(t *testing.T, obj *unstructured.Unstructured) string {
 // A write that is cut off at any request leaves the earlier revisions, and the next write removes
 // the rest.
 func TestInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it is concurrent")
+	}
 	objects := []Object{configMap("a", random(1_500_000)), secret("db", "b", "hunter")}
 	for dies := 1; ; dies++ {
 		c := &server{}

@@ -141,6 +141,9 @@ func TestChangeRuleErrors(t *testing.T) {
 // A plan has a list of all objects that one waits for, so that two groups of some thousand objects
 // would take all memory. They are refused before.
 func TestTooManyChangeRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it is concurrent")
+	}
 	objects := make([]string, 0, 2_002)
 	for i := range 1_001 {
 		objects = append(objects, fmt.Sprintf("a%d %s: g", i, resource.AnnChangeGroup))

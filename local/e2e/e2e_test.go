@@ -3,7 +3,7 @@
 //
 // One plane serves the whole run; it is started in a temporary folder and ends with the run. Every
 // script has a namespace of its own and runs beside the others. Tests that are not parallel run one
-// after the other; "make e2e" runs these beside the rest, as ALONE in the Makefile, on another
+// after the other; "make suite" runs these beside the rest, as ALONE in the Makefile, on another
 // plane. Scripts are in the language of testscript, with the commands of commands_test.go:
 //
 //   - testdata/kpt and testdata/kapp: packages and apps, by any command

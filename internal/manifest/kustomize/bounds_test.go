@@ -135,6 +135,9 @@ func generating(name string) string {
 
 // TestBounds checks that builds which would take much memory or time do not begin.
 func TestBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it is concurrent")
+	}
 	for _, test := range unbounded {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -150,6 +153,9 @@ func TestBounds(t *testing.T) {
 
 // TestWithinBounds builds what is large, and takes little.
 func TestWithinBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it is concurrent")
+	}
 	dir := t.TempDir()
 	writeTree(t, dir, listed+"namespace: shop\nnamePrefix: a-\n"+
 		"commonLabels: {a: b}\nconfigMapGenerator: [{name: x, literals: [a=b]}]\n-- cm.yaml --\n"+

@@ -45,6 +45,9 @@ func FuzzArchive(f *testing.F) {
 
 // FuzzFields builds kustomizations that are made of fields of the library's types, at random.
 func FuzzFields(f *testing.F) {
+	if testing.Short() {
+		f.Skip("long, and nothing in it is concurrent")
+	}
 	for seed := range uint64(50) {
 		f.Add(randomBytes(seed))
 	}

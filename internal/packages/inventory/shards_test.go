@@ -221,6 +221,9 @@ var changes = map[string]struct{ from, to, other *record.State }{
 // Wherever a save ends, what it leaves can be read, and leaves nothing out that it should have or
 // that was there and stays.
 func TestInterruptedSaves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it is concurrent")
+	}
 	for name, test := range changes {
 		t.Run(name, func(t *testing.T) {
 			kept := common(test.from, test.to)
@@ -312,6 +315,9 @@ func added(from, to *record.State) *record.State {
 // falls between any two requests of the first. Whatever a save that succeeded has added is in the
 // record, and what neither gave up.
 func TestSavesAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it is concurrent")
+	}
 	for name, test := range changes {
 		for _, early := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, both loaded before: %v", name, early), func(t *testing.T) {

@@ -14,6 +14,9 @@ import (
 // TestBounds judges an object by rules whose expressions make hundreds of MB of a few characters.
 // Each ends before it has allocated that, and its object is in progress.
 func TestBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it is concurrent")
+	}
 	const most = 150 << 20
 	text := `'` + strings.Repeat("a", 1000) + `'`
 	data, conditions := map[string]any{}, []any{}
