@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,6 +75,52 @@ func TestPatchOfAnotherObjectConflicts(t *testing.T) {
 			})
 			if apierrors.IsConflict(err) != tc.conflict || apierrors.IsInvalid(err) == tc.conflict {
 				t.Errorf("conflict %t is expected: %v", tc.conflict, err)
+			}
+		})
+	}
+}
+
+// A server-side apply for another object or version than the live one is a conflict of that. The
+// server judges the fields of other managers first, and does not look at the preconditions then.
+func TestConflictOfManagersOfAnotherObject(t *testing.T) {
+	for _, tc := range []struct {
+		name, live   string // the UID and version of the live object; empty if there is none
+		uid, version string // the preconditions
+		managers     bool   // the conflict remains one of managers
+	}{
+		{"the object", "u 5", "u", "5", true},
+		{"no precondition", "u 5", "", "", true},
+		{"another object", "u 5", "v", "", false},
+		{"another version", "u 5", "u", "4", false},
+		{"no object", "", "u", "", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			client := serving(t, func(w http.ResponseWriter, r *http.Request) {
+				live := crontab()
+				uid, version, exists := strings.Cut(tc.live, " ")
+				live.SetUID(types.UID(uid))
+				live.SetResourceVersion(version)
+				failed := apierrors.NewApplyConflict([]metav1.StatusCause{{
+					Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec",
+				}}, "Apply failed with 1 conflict")
+				if r.Method == http.MethodGet && !exists {
+					failed = apierrors.NewNotFound(schema.GroupResource{}, "a")
+				}
+				if r.Method == http.MethodGet && exists {
+					_ = json.NewEncoder(w).Encode(live.Object)
+					return
+				}
+				w.WriteHeader(int(failed.ErrStatus.Code))
+				failed.ErrStatus.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+				_ = json.NewEncoder(w).Encode(failed.ErrStatus)
+			})
+			learn(t, client)
+			_, err := client.Write(t.Context(), Write{
+				Object: crontab(), Method: Apply, UID: types.UID(tc.uid), Version: tc.version,
+			})
+			ofManagers := apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
+			if !apierrors.IsConflict(err) || ofManagers != tc.managers {
+				t.Errorf("conflict of managers %t, want %t: %v", ofManagers, tc.managers, err)
 			}
 		})
 	}
