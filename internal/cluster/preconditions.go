@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -64,4 +66,29 @@ func uidConflict(resource schema.GroupVersionResource, w Write, err error) error
 	}
 	return apierrors.NewConflict(resource.GroupResource(), w.Object.GetName(),
 		errors.New("the object has another UID than the precondition"))
+}
+
+// overtaken returns a conflict if the server refused a server-side apply for the fields of other
+// managers, and the live object is not that of the preconditions, and other errors unchanged. The
+// server judges the managers before the preconditions.
+func (c *Client) overtaken(
+	ctx context.Context, resource schema.GroupVersionResource, w Write, err error,
+) error {
+	if w.Method != Apply || w.UID == "" && w.Version == "" ||
+		!apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
+		return err
+	}
+	live, failed := getWithRetry(ctx, c, func() (*unstructured.Unstructured, error) {
+		return c.of(resource, w.Object.GetNamespace(), false).
+			Get(ctx, w.Object.GetName(), metav1.GetOptions{})
+	})
+	switch {
+	case failed != nil && !apierrors.IsNotFound(failed):
+		return err
+	case failed == nil && (w.UID == "" || live.GetUID() == w.UID) &&
+		(w.Version == "" || live.GetResourceVersion() == w.Version):
+		return err
+	}
+	return apierrors.NewConflict(resource.GroupResource(), w.Object.GetName(),
+		errors.New("the object is not the one of the precondition"))
 }

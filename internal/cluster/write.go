@@ -91,7 +91,7 @@ func (c *Client) Write(ctx context.Context, w Write) (*unstructured.Unstructured
 			}
 		}
 		stored, err = c.send(ctx, resource, w)
-		err = uidConflict(resource, w, err)
+		err = c.overtaken(ctx, resource, w, uidConflict(resource, w, err))
 		switch {
 		case generates && maybeStored(err):
 			unsafe = err
