@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,6 +53,13 @@ func (s *session) format(obj *unstructured.Unstructured, managers bool) string {
 	if obj.GetDeletionTimestamp() != nil {
 		obj.Object["metadata"].(map[string]any)["deletionTimestamp"] = "TIME"
 	}
+	owners := obj.GetOwnerReferences()
+	for i := range owners {
+		owners[i].UID = "UID"
+	}
+	if owners != nil {
+		obj.SetOwnerReferences(owners)
+	}
 	if metadata, ok := obj.Object["metadata"].(map[string]any); ok && len(metadata) == 0 {
 		delete(obj.Object, "metadata")
 	}
@@ -83,6 +91,9 @@ func sight(values *[]string, value string) string {
 	}
 }
 
+// ownerKey matches the UID of an owner in managed fields.
+var ownerKey = regexp.MustCompile(`\\"[0-9a-f-]{36}\\"`)
+
 // formatManagers formats managed fields: a line for each manager, with its fields as JSON.
 func formatManagers(entries []metav1.ManagedFieldsEntry) string {
 	var lines []string
@@ -92,7 +103,7 @@ func formatManagers(entries []metav1.ManagedFieldsEntry) string {
 			return err.Error() + "\n"
 		}
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Manager, e.Operation,
-			e.Subresource))+": "+string(fields)+"\n")
+			e.Subresource))+": "+ownerKey.ReplaceAllString(string(fields), `\"UID\"`)+"\n")
 	}
 	slices.Sort(lines) // entries of one second have no order
 	return strings.Join(lines, "")

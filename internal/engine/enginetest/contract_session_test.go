@@ -84,14 +84,15 @@ func (r request) has(option string) bool {
 }
 
 // call makes the call of a line and returns the answer. Verbs are "create", "replace", "patch" and
-// "apply" for the methods, "delete", "get", "gone" (which waits until an object is), "list",
-// "metadata", and "watch" and "query", whose events "events" waits for and prints.
+// "apply" for the methods, "delete", "get", "gone" and "deleting" (which wait until an object is),
+// "list", "metadata", and "watch" and "query", whose events "events" waits for and prints.
 //
 // Of a section with many objects the answer has no content, and names the kinds that got it.
 //
 // The options uid and version are preconditions: "live" is what the last answer had, "old" what it
 // was before, and everything else stands for itself. "of=live" writes the live object, with what
-// the line has merged into it.
+// the line has merged into it. "owner=NAME" adds a reference to the live object of a section, which
+// blocks the deletion of that in the foreground.
 func (s *session) call(line string) string {
 	r := parseRequest(line)
 	switch r.verb {
@@ -140,7 +141,11 @@ func (s *session) one(r request, obj *unstructured.Unstructured) string {
 	case "get":
 		return s.read(ref, obj.GroupVersionKind().Version)
 	case "gone":
-		return s.awaitGone(ref)
+		return s.await(ref, func(obj *unstructured.Unstructured) bool { return obj == nil })
+	case "deleting":
+		return s.await(ref, func(obj *unstructured.Unstructured) bool {
+			return obj == nil || obj.GetDeletionTimestamp() != nil
+		})
 	case "delete":
 		gone, err := s.server.Delete(s.t.Context(), cluster.Delete{
 			Ref: ref, UID: uid, Version: version, DryRun: r.has("dry-run"), Missing: r.has("missing"),
@@ -160,12 +165,14 @@ func (s *session) one(r request, obj *unstructured.Unstructured) string {
 		w.Manager = manager
 	}
 	if r.options["of"] == "live" {
-		live, err := s.server.Read(s.t.Context(), []cluster.Target{
-			{Ref: ref, Version: obj.GroupVersionKind().Version, ManagedFields: true}})
-		if err != nil || live.Objects[ref] == nil {
-			s.t.Fatalf("there is no live %s: %v", ref, err)
-		}
-		obj = live.Objects[ref]
+		obj = s.live(obj)
+	}
+	if owner := r.options["owner"]; owner != "" {
+		of := s.live(s.objects[owner][0])
+		obj.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: of.GetAPIVersion(), Kind: of.GetKind(), Name: of.GetName(), UID: of.GetUID(),
+			BlockOwnerDeletion: new(true),
+		}})
 	}
 	switch w.Method {
 	case cluster.Patch:
@@ -251,15 +258,30 @@ func (s *session) read(ref object.Ref, version string) string {
 	return s.format(snapshot.Objects[ref], true)
 }
 
-// awaitGone waits until an object does not exist any more.
-func (s *session) awaitGone(ref object.Ref) string {
+// live returns the live object that has the name of another one.
+func (s *session) live(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	ref := object.RefOf(obj)
+	live, err := s.server.Read(s.t.Context(), []cluster.Target{
+		{Ref: ref, Version: obj.GroupVersionKind().Version, ManagedFields: true}})
+	if err != nil || live.Objects[ref] == nil {
+		s.t.Fatalf("there is no live %s: %v", ref, err)
+	}
+	return live.Objects[ref]
+}
+
+// await waits until a function reports true of an object, or of nil if there is none, and returns
+// whether it exists.
+func (s *session) await(ref object.Ref, is func(*unstructured.Unstructured) bool) string {
 	for {
 		snapshot, err := s.server.Read(s.t.Context(), []cluster.Target{{Ref: ref}})
 		switch {
 		case err != nil:
 			return failure(err) + "\n"
+		case !is(snapshot.Objects[ref]):
 		case snapshot.Objects[ref] == nil:
 			return "none\n"
+		default:
+			return "exists\n"
 		}
 		s.pause()
 	}

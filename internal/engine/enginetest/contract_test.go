@@ -64,7 +64,9 @@ func TestContract(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			if kubeconfig == "" {
-				synctest.Test(t, func(t *testing.T) { compare(t, path, &enginetest.Cluster{}, "contract") })
+				synctest.Test(t, func(t *testing.T) {
+					compare(t, path, &enginetest.Cluster{Collects: true}, "contract")
+				})
 				return
 			}
 			compare(t, path, connect(t, kubeconfig), "contract-"+strings.ToLower(rand.Text()[:8]))
