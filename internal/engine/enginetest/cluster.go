@@ -317,7 +317,7 @@ func (c *Cluster) remove(ref object.Ref) {
 	if removed == nil {
 		return
 	}
-	c.collect(removed.GetUID())
+	c.collect(removed.GetUID(), removed.GetOwnerReferences())
 	if removed.GetKind() != "CustomResourceDefinition" {
 		return
 	}
@@ -326,30 +326,6 @@ func (c *Cluster) remove(ref object.Ref) {
 	for other := range c.objects {
 		if other.Group == group && other.Kind == kind {
 			c.remove(other)
-		}
-	}
-}
-
-// collect removes, like the garbage collector, the objects that lost their last owner with the
-// object of a UID.
-func (c *Cluster) collect(uid types.UID) {
-	if !c.Collects {
-		return
-	}
-	uids := map[types.UID]bool{}
-	for _, obj := range c.objects {
-		uids[obj.GetUID()] = true
-	}
-	for owned, obj := range c.objects {
-		collected := false
-		for _, o := range obj.GetOwnerReferences() {
-			collected = collected || o.UID == uid
-		}
-		for _, o := range obj.GetOwnerReferences() {
-			collected = collected && !uids[o.UID]
-		}
-		if collected && c.objects[owned] != nil {
-			c.remove(owned)
 		}
 	}
 }

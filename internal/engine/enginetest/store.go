@@ -89,6 +89,6 @@ func (s *Store) Delete(
 		return changed
 	}
 	s.State, s.Deleted = record.State{}, true
-	s.Cluster.collect(s.UID)
+	s.Cluster.collect(s.UID, nil)
 	return s.Cluster.countRecord("forget")
 }

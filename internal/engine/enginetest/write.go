@@ -3,14 +3,13 @@ package enginetest
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -39,6 +38,7 @@ func (c *Cluster) Write(
 	if err != nil {
 		return nil, err
 	}
+	next = stored(next)
 	if c.Stores != nil {
 		c.Stores(next)
 	}
@@ -61,13 +61,25 @@ func (c *Cluster) Write(
 	return answer(w, next), c.count(string(w.Method), ref)
 }
 
-// answer returns a copy of a stored object as a client gets it.
-func answer(w cluster.Write, stored *unstructured.Unstructured) *unstructured.Unstructured {
-	stored = stored.DeepCopy()
-	if w.Method == cluster.Create {
-		stored.SetManagedFields(nil)
+// stored returns an object as the server reads it again once it has stored it: those of built-in
+// kinds without lists and maps that are empty. Definitions have nobody who writes their status.
+func stored(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	fields, ok := builtin.Stored(obj.Object)
+	if !ok || obj.GetKind() == "CustomResourceDefinition" {
+		return obj
 	}
-	return stored
+	next := &unstructured.Unstructured{Object: fields}
+	next.SetManagedFields(obj.GetManagedFields())
+	return next
+}
+
+// answer returns a copy of a stored object as a client gets it.
+func answer(w cluster.Write, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	obj = obj.DeepCopy()
+	if w.Method == cluster.Create {
+		obj.SetManagedFields(nil)
+	}
+	return obj
 }
 
 // Delete removes one object, at once or after it has lingered.
@@ -97,12 +109,19 @@ func (c *Cluster) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
 		return false, nil
 	}
 	if d.Propagation == metav1.DeletePropagationOrphan {
-		c.orphan(obj.GetUID())
+		if err := c.orphan(obj.GetUID()); err != nil {
+			return false, err
+		}
 	}
 	c.rewrite(d.Ref, obj)
+	if d.Propagation == metav1.DeletePropagationForeground && c.isBlocked(obj) {
+		obj = obj.DeepCopy()
+		obj.SetFinalizers(append(obj.GetFinalizers(), metav1.FinalizerDeleteDependents))
+	}
 	wait, held := c.Lingers[d.Ref], len(obj.GetFinalizers()) > 0
 	if held && obj.GetDeletionTimestamp() == nil {
 		c.store(markedDeleted(obj))
+		c.discardOwned(obj)
 	}
 	removed := false
 	switch {
@@ -142,20 +161,6 @@ func (c *Cluster) rewrite(ref object.Ref, deleted *unstructured.Unstructured) {
 		Manager: "clusterrole-aggregation-controller",
 	}})
 	c.later(ref, "", Change{After: after, Makes: rest})
-}
-
-// orphan removes the owner references to an object from all others.
-func (c *Cluster) orphan(uid types.UID) {
-	for _, obj := range c.objects {
-		refs := slices.DeleteFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
-			return o.UID == uid
-		})
-		if len(refs) < len(obj.GetOwnerReferences()) {
-			left := obj.DeepCopy()
-			left.SetOwnerReferences(refs)
-			c.store(left)
-		}
-	}
 }
 
 // permit returns an error unless the guard of a write permits it.
