@@ -14,6 +14,7 @@ import (
 func TestDeployersAreNotHuman(t *testing.T) {
 	for name, want := range map[string]string{
 		"helm": "deployer", "terraform": "deployer", "argocd-controller": "deployer",
+		"argocd-application-controller": "controller",
 		"kubectl-edit": "human", "before-first-apply": "human", "acme-operator": "controller",
 		"go-http-client": "unknown",
 	} {
