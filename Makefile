@@ -40,7 +40,7 @@ ROUNDS      := 10
 SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e others suite e2e-alone e2e-beside build-tools build-argocd build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-controller build-plane ## everything, into bin/
 
@@ -87,7 +87,7 @@ drift: ## the goldens are what the code makes of their inputs, the definition of
 	cd local && go test -count=1 ./site
 
 test: build build-tools ## all tests of a change, the first of three rings; the others are test-long and faults
-	$(RING) -name test -limit 12 unit others suite -- $(MAKE) {}
+	$(RING) -name test -limit 12 unit e2e -- $(MAKE) {}
 
 tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=required does not skip
 	missing=$$(for pair in chromium:chromium dot:graphviz npm:npm tmux:tmux; do command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
@@ -98,18 +98,23 @@ unit: ## with the race detector where something is concurrent, without the long 
 	CGO_ENABLED=1 go test $(QUICK) -race -short $(CONCURRENT)
 	cd controller && CGO_ENABLED=1 go test $(QUICK) -race $(PACKAGES)
 
-e2e: build build-tools ## all tests that need a plane
-	$(RING) others suite -- $(MAKE) {}
+e2e: build build-tools e2e-test ## all tests that need a plane, on two at the same time: one for those beside which no others may run
+	$(MAKE) -k -j2 -Oline rest beside
+
+suite: e2e-test ## the end-to-end tests, of what is built
+	$(MAKE) -k -j2 -Oline alone beside
+
+e2e-test:
+	cd local && go test $(QUICK) -c -o $(BIN)/e2e.test ./e2e
+
+alone beside:
+	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS))$$')
+
+rest:
+	$(RING) alone others -- $(MAKE) {}
 
 others: ## the tests of the plane and of what else the end-to-end tests use
 	cd local && PATH="$(BIN):$$PATH" go test $(QUICK) -count=1 -timeout 30m $(OTHERS) $(HEAVY)
-
-suite: ## the end-to-end tests, of what is built, on two planes at the same time: one for those beside which no others may run
-	cd local && go test -c -o $(BIN)/e2e.test ./e2e
-	$(MAKE) -k -j2 -Oline e2e-alone e2e-beside
-
-e2e-alone e2e-beside: e2e-%:
-	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$*),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS))$$')
 
 build-tools: ## Helm, kapp, kpt (kpt live alone) and kapply, from their module, for tests of coming from them, into bin/tools/
 	cd local/tools && go build -ldflags '-s -w' -o $(BIN)/tools/ $(TOOLS)
