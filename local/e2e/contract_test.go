@@ -14,7 +14,7 @@ var recordContract = flag.Bool("record-contract", false,
 // TestContract makes the calls on the server whose answers the cluster in memory has to give: they
 // are still those of the server.
 func TestContract(t *testing.T) {
-	t.Parallel()
+	inTurn(t)
 	test := exec.Command("go", "test", "-count=1", "-run", "^TestContract$",
 		"./internal/engine/enginetest", "-timeout", "5m")
 	if *recordContract {

@@ -151,14 +151,18 @@ func findPrograms() (string, error) {
 }
 
 // parallel lets more scripts run at once than there are processors, unless -parallel says
-// otherwise: most of the time a script waits for the plane.
+// otherwise: most of the time a script waits for the plane. The test binary itself starts all
+// that are parallel, so that turns decides which come first.
 func parallel() error {
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if given {
-		return nil
-	}
-	return flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
+	turns.free = 3 * runtime.GOMAXPROCS(0)
+	var err error
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "test.parallel" {
+			turns.free, err = strconv.Atoi(f.Value.String())
+		}
+	})
+	return errors.Join(err, turns.readSlow(filepath.Join("testdata", "slow.txt")),
+		flag.Set("test.parallel", "10000"))
 }
 
 // TestFresh is the first of all: it meets the cluster without the definition of ResourceGroup.

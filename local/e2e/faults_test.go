@@ -32,7 +32,7 @@ func TestSingleFault(t *testing.T) {
 			}
 			for i := range rounds {
 				t.Run(fmt.Sprintf("%s/%s/%d", p.name, kind, i), func(t *testing.T) {
-					t.Parallel()
+					inTurn(t)
 					random := rand.New(rand.NewPCG(seed, i))
 					r := newRound(t, p, true, random)
 					for _, version := range []int{0, 1, removed} {
@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 	for _, p := range kinds {
 		for i := range rounds {
 			t.Run(fmt.Sprintf("%s/%d", p.name, i), func(t *testing.T) {
-				t.Parallel()
+				inTurn(t)
 				random := rand.New(rand.NewPCG(seed, i))
 				r := newRound(t, p, random.IntN(2) == 0, random)
 				choose := mixture(t, random)

@@ -49,7 +49,7 @@ func TestDocs(t *testing.T) {
 	for _, page := range strings.Fields(string(pages)) {
 		name := strings.NewReplacer("docs/", "", "/", "-", ".md", "").Replace(page)
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			inTurn(t)
 			testPage(t, root, page, name)
 		})
 	}

@@ -27,7 +27,7 @@ func TestCrash(t *testing.T) {
 		for _, version := range []int{0, 1, removed} {
 			for i := range rounds {
 				t.Run(fmt.Sprintf("%s/%d/%d", p.name, version, i), func(t *testing.T) {
-					t.Parallel()
+					inTurn(t)
 					random := rand.New(rand.NewPCG(seed, i))
 					// The lock of a command that was killed is in the way for half a minute.
 					r := newRound(t, p, random.IntN(4) == 0, random)
@@ -81,7 +81,7 @@ func TestCrashMigrate(t *testing.T) {
 	rounds, seed := seeded(t, roundsEnv, 2)
 	for i := range rounds {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
+			inTurn(t)
 			random := rand.New(rand.NewPCG(seed, i))
 			r := newRound(t, kinds[0], true, random)
 			check(t, os.Remove(r.path("v0/resourcegroup.yaml")))

@@ -76,7 +76,7 @@ func TestLaws(t *testing.T) {
 	for i := range (objects + perBatch - 1) / perBatch {
 		form := lawForms[i%uint64(len(lawForms))]
 		t.Run(fmt.Sprintf("%s/%d", form.name, i), func(t *testing.T) {
-			t.Parallel()
+			inTurn(t)
 			generator := &laws.Generator{Random: rand.New(rand.NewPCG(seed, i)), Schemas: schemas}
 			b := &batch{
 				t: t, lawForm: form, generator: generator, client: client, mapper: mapper,

@@ -11,7 +11,7 @@ import (
 
 // TestLibrary runs the example of the Go package.
 func TestLibrary(t *testing.T) {
-	t.Parallel()
+	inTurn(t)
 	program := filepath.Join(t.TempDir(), "library")
 	build := exec.Command("go", "build", "-o", program, "./examples/library")
 	build.Dir = filepath.Join("..", "..")

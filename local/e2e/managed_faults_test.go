@@ -22,7 +22,7 @@ func TestControllerFaults(t *testing.T) {
 	t.Run("mixture", func(t *testing.T) { // so that the definition stays until the last one has ended
 		for i := range rounds {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
-				t.Parallel()
+				inTurn(t)
 				newFaultRound(t, rand.New(rand.NewPCG(seed, i))).run()
 			})
 		}

@@ -35,12 +35,12 @@ func TestControllerSources(t *testing.T) {
 	installArchives(t)
 	t.Run("sources", func(t *testing.T) { // so that the definitions stay until the last one has ended
 		t.Run("large", func(t *testing.T) {
-			t.Parallel()
+			inTurn(t)
 			newSourceTest(t).large()
 		})
 		for _, kind := range []string{"configmap", "oci", "archive"} {
 			t.Run(kind, func(t *testing.T) {
-				t.Parallel()
+				inTurn(t)
 				newSourceTest(t).changes(kind)
 			})
 		}

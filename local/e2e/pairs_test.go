@@ -52,7 +52,7 @@ func TestPairs(t *testing.T) {
 		for _, locked := range []bool{true, false} {
 			for i := range rounds {
 				t.Run(fmt.Sprintf("%s/lock=%t/%d", p.name, locked, i), func(t *testing.T) {
-					t.Parallel()
+					inTurn(t)
 					random := rand.New(rand.NewPCG(seed, uint64(i)))
 					newRound(t, p, locked, random).run()
 				})

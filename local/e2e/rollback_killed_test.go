@@ -29,7 +29,7 @@ func TestCrashRollback(t *testing.T) {
 		for _, recovers := range []bool{false, true} {
 			for i := range rounds {
 				t.Run(fmt.Sprintf("%s/recovers=%t/%d", p.name, recovers, i), func(t *testing.T) {
-					t.Parallel()
+					inTurn(t)
 					random := rand.New(rand.NewPCG(seed, i))
 					r := &rollbackRound{newRound(t, p, random.IntN(4) == 0, random)}
 					if random.IntN(2) == 0 {

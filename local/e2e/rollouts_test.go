@@ -68,7 +68,7 @@ func TestRecordRollouts(t *testing.T) {
 	all := readRollouts(t)
 	for _, r := range all {
 		t.Run(r.Name, func(t *testing.T) {
-			t.Parallel()
+			inTurn(t)
 			recorder := newRecorder(t, &r)
 			recorder.run()
 			text := fmt.Sprintf("%s\n-- events --\n%s", strings.TrimSpace(r.About), recorder.text())

@@ -27,6 +27,7 @@ import (
 // ($TOOLS).
 func setup(env *testscript.Env, dir string) error {
 	script := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+	env.Defer(turns.take(dir + "/" + script))
 	began := time.Now()
 	env.Defer(func() { recordDuration(dir+"/"+script, began) })
 	namespace := strings.ReplaceAll(script, "_", "-") + "-" + rand.String(5)
