@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
@@ -35,12 +35,17 @@ type planted struct {
 const window = 10
 
 // newPlanted returns random values. They are letters and digits, so that quotes do not change them.
-func newPlanted(dir, namespace, server string) *planted {
-	value, copied := "p"+rand.String(29), "c"+rand.String(29)
-	number := strconv.Itoa(1 + rand.Intn(9))
-	for len(number) < 14 {
-		number += strconv.Itoa(rand.Intn(10))
+func newPlanted(random *rand.Rand, dir, namespace, server string) *planted {
+	text := func(first, of string, length int) string {
+		for len(first) < length {
+			first += string(of[random.IntN(len(of))])
+		}
+		return first
 	}
+	const digits = "0123456789"
+	value := text("p", "bcdfghjklmnpqrstvwxz"+digits, 30)
+	copied := text("c", "bcdfghjklmnpqrstvwxz"+digits, 30)
+	number := text(strconv.Itoa(1+random.IntN(9)), digits, 14)
 	p := &planted{dir: dir, private: slices.Concat(parts(value), parts(number))}
 	p.private = append(p.private, number[:1]+"."+number[1:window])
 	p.copied = parts(copied)

@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"cmp"
+	"hash/fnv"
+	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +39,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	t.Parallel()
 	installResourceGroup(t)
 	s := &secretsRun{covered: map[string]bool{}}
+	_, s.seed = seeded(t, roundsEnv, 1)
 	p := params("secrets")
 	scripts, err := filepath.Glob(filepath.Join(p.Dir, "*.txtar"))
 	check(t, err)
@@ -62,6 +66,7 @@ func TestSecretsAreMasked(t *testing.T) {
 
 // secretsRun is a run of TestSecretsAreMasked.
 type secretsRun struct {
+	seed    uint64 // of the values, with the name of the script
 	mu      sync.Mutex
 	scripts int             // that began
 	covered map[string]bool // commands that ran
@@ -82,7 +87,10 @@ func (s *secretsRun) setup(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	p := newPlanted(env.WorkDir, env.Getenv("NS"), config.Host)
+	name := fnv.New64()
+	_, _ = io.WriteString(name, filepath.Base(env.WorkDir)) // a hash takes all
+	random := rand.New(rand.NewPCG(s.seed, name.Sum64()))
+	p := newPlanted(random, env.WorkDir, env.Getenv("NS"), config.Host)
 	env.Values[plantedKey{}] = p
 	return filepath.WalkDir(env.WorkDir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
