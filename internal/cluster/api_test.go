@@ -143,6 +143,8 @@ func (a *api) answer(w http.ResponseWriter, request string) {
 	switch answer := answers[0].(type) {
 	case int:
 		refuse(w, answer)
+	case recorded:
+		answer.write(w)
 	case string:
 		_, _ = fmt.Fprint(w, answer)
 	case endOfGroup:
