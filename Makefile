@@ -192,7 +192,6 @@ faults-mutants: build ## shows that these tests fail if muster has a defect
 	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestMutants$$'
 
 mutants: build ## shows which of MUTANTS defects, drawn by the commit before, no test sees
-	cd local && go test -c -o $(BIN)/e2e.test ./e2e
 	cd local/mutants && go run . -n $(MUTANTS)
 
 fuzz: ## every fuzz test for FUZZTIME

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	ps "github.com/shirou/gopsutil/v4/process"
+
+	"github.com/muster-deploy/muster/local/mutants/defect"
 )
 
 // costsEnv is the environment variable that has the top-level tests run one after the other, each
@@ -71,7 +73,7 @@ func runWithCosts(m *testing.M, w io.Writer) (code int, err error) {
 		return 1, err
 	}
 	table := "     wall programs    plane    tests\n"
-	before := spent()
+	before, all := spent(), os.Getenv(defect.Env)
 	for _, name := range names {
 		if !wanted.MatchString(name) {
 			continue
@@ -79,7 +81,9 @@ func runWithCosts(m *testing.M, w io.Writer) (code int, err error) {
 		if err := flag.Set("test.run", "^"+name+"$"); err != nil {
 			return 1, err
 		}
+		os.Setenv(defect.Env, defectOf(name, "/"))
 		code = max(code, m.Run())
+		os.Setenv(defect.Env, all)
 		after := spent()
 		table += fmt.Sprintf("%8.1fs%8.1fs%8.1fs%8.1fs  %s\n", (after.wall - before.wall).Seconds(),
 			(after.programs - before.programs).Seconds(), (after.plane - before.plane).Seconds(),

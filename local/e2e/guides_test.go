@@ -18,6 +18,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/util/rand"
 
+	"github.com/muster-deploy/muster/local/mutants/defect"
 	"github.com/muster-deploy/muster/local/registry"
 )
 
@@ -163,7 +164,8 @@ func newDocShell(t *testing.T, root, page string, archive *txtar.Archive) *docSh
 		"DEMO="+filepath.Join(s.home, "demo"), "TOOLS="+filepath.Join(bin, "tools"), "TERM=dumb",
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=Ann",
 		"GIT_CONFIG_KEY_1=user.email", "GIT_CONFIG_VALUE_1=ann@example.com",
-		"PATH="+filepath.Join(s.home, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+		"PATH="+filepath.Join(s.home, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"),
+		defect.Env+"="+defectOf(filepath.Base(t.Name()), "."))
 	for _, file := range archive.Files {
 		s.write(file.Name, strings.ReplaceAll(string(file.Data), "${NS}", s.namespace))
 	}

@@ -143,7 +143,8 @@ func startController(ts *testscript.TestScript, neg bool, args []string) {
 		"--namespace=" + ts.Getenv("NS"), "--leader-election-namespace=" + ts.Getenv("NS"),
 		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--work-dir=" + work,
 	}, args...)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.MkAbs(controllerConfig), "HOME="+ts.Getenv("HOME"))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.MkAbs(controllerConfig), "HOME="+ts.Getenv("HOME"),
+		defectVariable(ts))
 	cmd.Stdout, cmd.Stderr = log, log
 	ts.Check(cmd.Start())
 	held.running = append(held.running, cmd)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/muster-deploy/muster/local/gitserver"
+	"github.com/muster-deploy/muster/local/mutants/defect"
 	"github.com/muster-deploy/muster/local/registry"
 	"github.com/muster-deploy/muster/local/webhook"
 )
@@ -54,6 +55,7 @@ func setup(env *testscript.Env, dir string) error {
 	registry.Setup(env)
 	webhook.Setup(env)
 	env.Setenv("TOOLS", filepath.Join(bin, "tools"))
+	env.Setenv(defect.Env, defectOf(script, "."))
 	return nil
 }
 

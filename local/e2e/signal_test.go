@@ -134,7 +134,8 @@ func command(ctx context.Context, ts *testscript.TestScript, args []string) *exe
 	}
 	cmd := exec.CommandContext(ctx, name, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "HOME="+ts.Getenv("HOME"))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "HOME="+ts.Getenv("HOME"),
+		defectVariable(ts))
 	return cmd
 }
 

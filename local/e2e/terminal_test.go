@@ -41,6 +41,7 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 		"KUBECONFIG="+ts.Getenv("KUBECONFIG"),
 		"HOME="+ts.Getenv("HOME"),
 		"PATH="+ts.Getenv("PATH"),
+		defectVariable(ts),
 		"TERM=xterm",
 		"NO_COLOR=",
 		"CI=",

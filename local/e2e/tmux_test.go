@@ -68,7 +68,7 @@ func (w *tmuxWindow) tmux(args ...string) string {
 		return slices.Contains(othersVariables, name)
 	})
 	cmd.Env = append(cmd.Env, "LC_ALL=C.UTF-8", "KUBECONFIG="+w.ts.Getenv("KUBECONFIG"),
-		"HOME="+w.ts.Getenv("HOME"), "PATH="+w.ts.Getenv("PATH"))
+		"HOME="+w.ts.Getenv("HOME"), "PATH="+w.ts.Getenv("PATH"), defectVariable(w.ts))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.ts.Fatalf("tmux %s: %v: %s", strings.Join(args, " "), err, out)
