@@ -374,16 +374,15 @@ func collide(
 	return met, whole
 }
 
-// A damaged shard is an error that names it, and nothing is written.
+// A damaged shard, the last one, too, is an error that names it, and nothing is written.
 func TestDamagedShards(t *testing.T) {
 	type testCluster = *enginetest.Cluster
 	const count = `its annotation muster.dev/inventory-parts is "many"`
-	const entry = "inventory-2 in the cluster is damaged: entry 1 of spec.resources names no object"
-	const label = `inventory-2, part 2 of 3, has the label muster.dev/inventory-part-of: "id-2"; `
-	part := divided(nil).refOf(2)
+	const entry = "inventory-%d in the cluster is damaged: entry 1 of spec.resources names no object"
+	const label = `inventory-%d, part %[1]d of 3, has the label muster.dev/inventory-part-of: "id-2"; `
 	for want, harm := range map[string]func(testCluster, *unstructured.Unstructured){
-		"inventory-2, part 2 of 3, is missing; ": func(c testCluster, _ *unstructured.Unstructured) {
-			if _, err := c.Delete(t.Context(), cluster.Delete{Ref: part}); err != nil {
+		"inventory-%d, part %[1]d of 3, is missing; ": func(c testCluster, obj *unstructured.Unstructured) {
+			if _, err := c.Delete(t.Context(), cluster.Delete{Ref: object.RefOf(obj)}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -401,16 +400,22 @@ func TestDamagedShards(t *testing.T) {
 			c.Put(main)
 		},
 	} {
-		c := &enginetest.Cluster{}
-		save(t, divided(c), numbered(1, 10))
-		harm(c, c.Object(part))
-		c.Wrote = nil
-		_, err := divided(c).Load(t.Context())
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error = %v, want %s", err, want)
-		}
-		if len(c.Wrote) > 0 {
-			t.Errorf("wrote %v", c.Wrote)
+		for _, number := range []int{2, 3} {
+			want := want
+			if want != count {
+				want = fmt.Sprintf(want, number)
+			}
+			c := &enginetest.Cluster{}
+			save(t, divided(c), numbered(1, 10))
+			harm(c, c.Object(divided(nil).refOf(number)))
+			c.Wrote = nil
+			_, err := divided(c).Load(t.Context())
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error = %v, want %s", err, want)
+			}
+			if len(c.Wrote) > 0 {
+				t.Errorf("wrote %v", c.Wrote)
+			}
 		}
 	}
 }
