@@ -185,6 +185,57 @@ func TestReplacedBySomebodyElse(t *testing.T) {
 	})
 }
 
+// Where somebody else has changed the object that is to be deleted and recreated, the dialect is
+// asked about it first, and only what it answers is done.
+func TestReplacedAfterChange(t *testing.T) {
+	const conflict = `not as approved: Operation cannot be fulfilled on ConfigMap "a": ` +
+		"the object has been modified"
+	for is, tc := range map[string]struct {
+		op    plan.Op
+		want  []string
+		wrote []string
+	}{
+		"untouchable": {want: []string{
+			"acted update configmap/a failed: " + conflict,
+			"settled update configmap/a failed: " + conflict}},
+		"as wanted": {op: plan.Unchanged, want: []string{
+			"acted unchanged configmap/a succeeded",
+			"settled update configmap/a succeeded (Current)"}},
+		"foreign": {op: plan.Skip, want: []string{
+			"acted skip configmap/a skipped: it is foreign",
+			"settled update configmap/a skipped"}},
+		"other": {op: plan.Update, want: []string{
+			"acted update configmap/a succeeded",
+			"settled update configmap/a succeeded (Current)"},
+			wrote: []string{"replace n/configmap/a"}},
+	} {
+		each(t, is, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{})
+			step := update(w.put(thing("ConfigMap/a")), "new")
+			step.Replace, step.Reason = plan.ReplaceAlways, "it is immutable"
+			live := w.Object(ref("ConfigMap/a"))
+			live.SetAnnotations(map[string]string{"is": is})
+			w.Put(live)
+			o := w.judging()
+			w.decider = decisions{replan: func(
+				step *plan.Step, live *unstructured.Unstructured, refused error,
+			) (*plan.Step, error) {
+				next, err := rework(step, live, refused)
+				if err == nil && tc.op != plan.Update {
+					next.Op, next.Replace, next.Reason = tc.op, "", ""
+				}
+				if tc.op == plan.Skip {
+					next.Reason = "it is foreign"
+				}
+				return next, err
+			}}
+			w.run(t.Context(), t, o, step)
+			w.expectLast(t, tc.want...)
+			expectWritten(t, w, tc.wrote...)
+		})
+	}
+}
+
 // expectLast compares the last lines that were heard.
 func (w *world) expectLast(t *testing.T, lines ...string) {
 	t.Helper()
