@@ -33,6 +33,9 @@ func apply(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
 ) (*plan.Step, *unstructured.Unstructured, error) {
 	for attempt := 1; ; attempt++ {
+		if !step.Op.Writes() {
+			return step, nil, nil // this is what was decided about the present object
+		}
 		if err := cmp.Or(p.Conflict(step), checkPreconditions(p, step)); err != nil {
 			return step, nil, err
 		}
@@ -71,9 +74,6 @@ func apply(
 		}
 		if step = next; isLeaving(p, step, live) {
 			return step, nil, &BeingDeletedError{live: live}
-		}
-		if !step.Op.Writes() {
-			return step, nil, nil
 		}
 	}
 }
