@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -30,10 +31,13 @@ spec:
   template: {spec: {containers: [{name: web, image: edited, resources: {}}]}}
 `
 
-const contestedWant = `
+const contestedHead = `
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
+`
+
+const contestedWant = contestedHead + `
 spec:
   paused: false
   replicas: 3
@@ -87,8 +91,16 @@ func TestContestedFieldLeft(t *testing.T) {
 	if err != nil || len(again) != 0 {
 		t.Errorf("contested with the live values: %v, %v", again, err)
 	}
-	if _, ok, _ := unstructured.NestedInt64(without.Object, "spec", "replicas"); ok {
-		t.Error("the replicas were not left out")
+	for spec, got := range map[string]*unstructured.Unstructured{
+		`{paused: false,
+  template: {spec: {containers: [{name: web, resources: {limits: {cpu: 1}}}]}}}`: without,
+		`{paused: false, replicas: 7,
+  template: {spec: {containers: [{name: web, image: edited, resources: {limits: {cpu: 1}}}]}}}`: kept,
+	} {
+		expected := parsed(t, contestedHead+"spec: "+spec)
+		if d := cmp.Diff(expected.Object, got.Object); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
 	}
 }
 
