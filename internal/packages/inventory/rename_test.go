@@ -3,8 +3,34 @@ package inventory
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/muster-deploy/muster/internal/object"
 )
+
+// A renamed record keeps its annotations and stores where it was, and the one that it is a copy of
+// stays as it was.
+func TestRenamed(t *testing.T) {
+	for _, given := range []map[string]string{nil, {"team": "a"}} {
+		inv := anInventory()
+		inv.Annotations = given
+		before := *inv
+		to := inv.Renamed("there", "other")
+		want := map[string]string{renamedFromKey: inv.Ref.Namespace + "/" + inv.Ref.Name}
+		for key, value := range given {
+			want[key] = value
+		}
+		if d := cmp.Diff(want, to.Annotations); d != "" {
+			t.Errorf("annotations (-want +got):\n%s", d)
+		}
+		if to.Ref.Namespace != "there" || to.Ref.Name != "other" || to.ID != inv.ID {
+			t.Errorf("renamed to %s with ID %s", to.Ref, to.ID)
+		}
+		if d := cmp.Diff(&before, inv); d != "" {
+			t.Errorf("the original (-was +is):\n%s", d)
+		}
+	}
+}
 
 func TestRenameText(t *testing.T) {
 	const head, other = "apiVersion: kpt.dev/v1alpha1\nkind: ResourceGroup\n",
