@@ -377,11 +377,12 @@ func collide(
 // A damaged shard, the last one, too, is an error that names it, and nothing is written.
 func TestDamagedShards(t *testing.T) {
 	type testCluster = *enginetest.Cluster
+	const missing = "inventory-%d, part %[1]d of 3, is missing; "
 	const count = `its annotation muster.dev/inventory-parts is "many"`
 	const entry = "inventory-%d in the cluster is damaged: entry 1 of spec.resources names no object"
 	const label = `inventory-%d, part %[1]d of 3, has the label muster.dev/inventory-part-of: "id-2"; `
 	for want, harm := range map[string]func(testCluster, *unstructured.Unstructured){
-		"inventory-%d, part %[1]d of 3, is missing; ": func(c testCluster, obj *unstructured.Unstructured) {
+		missing: func(c testCluster, obj *unstructured.Unstructured) {
 			if _, err := c.Delete(t.Context(), cluster.Delete{Ref: object.RefOf(obj)}); err != nil {
 				t.Fatal(err)
 			}
