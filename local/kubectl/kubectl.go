@@ -31,12 +31,12 @@ import (
 	"github.com/muster-deploy/muster/local/kubectl/call/protocol"
 )
 
-// commands are those that run in this process: they end by themselves, but not the process as "auth
-// can-i" does, start no other program and need no terminal.
+// commands are those that run in this process: they end by themselves, start no other program and
+// need no terminal.
 var commands = map[string]bool{
-	"annotate": true, "api-resources": true, "apply": true, "create": true, "delete": true,
-	"describe": true, "get": true, "label": true, "patch": true, "replace": true, "rollout": true,
-	"scale": true, "set": true, "wait": true,
+	"annotate": true, "api-resources": true, "apply": true, "auth": true, "config": true,
+	"create": true, "delete": true, "describe": true, "get": true, "label": true, "patch": true,
+	"replace": true, "rollout": true, "scale": true, "set": true, "wait": true,
 }
 
 // Install builds the program kubectl into a folder, puts the folder first in the PATH, and serves
@@ -124,15 +124,13 @@ func receive(conn *net.UnixConn) (protocol.Call, []*os.File, error) {
 	return call, files, decoder.Decode(&call)
 }
 
-// runs reports whether a call can be served in this process, which has another standard input and
-// one log for all.
+// runs reports whether a call can be served in this process, which has one log for all.
 func runs(call protocol.Call) bool {
 	if call.Kubeconfig == "" || strings.Contains(call.Kubeconfig, string(os.PathListSeparator)) {
 		return false
 	}
 	for _, arg := range call.Args {
-		if arg == "-" || strings.HasSuffix(arg, "=-") || verbose(arg) || arg == "-w" ||
-			strings.HasPrefix(arg, "--watch") {
+		if verbose(arg) || arg == "-w" || strings.HasPrefix(arg, "--watch") {
 			return false
 		}
 	}
@@ -197,12 +195,16 @@ func execute(call protocol.Call, streams genericiooptions.IOStreams) (end ended)
 			rest.WarningWriterOptions{Deduplicate: true})
 		return config
 	})
-	args := absolute(call.Dir, call.Args)
+	args := absolute(call.Dir, standardInput(streams.In), call.Args)
+	if command(args) == "config" { // it reads the environment, unless a flag names the file
+		args = append([]string{"--kubeconfig=" + call.Kubeconfig}, args...)
+	}
 	kubectl := cmd.NewKubectlCommand(cmd.KubectlOptions{
 		Arguments: append([]string{"kubectl"}, args...), ConfigFlags: flags, IOStreams: streams,
 	})
 	// They set the handler of warnings of the whole process, and start and end profiles.
 	kubectl.PersistentPreRunE, kubectl.PersistentPostRunE = nil, nil
+	replaceCanI(kubectl, util.NewFactory(flags), streams)
 	kubectl.SetArgs(args)
 	kubectl.SetIn(streams.In)
 	kubectl.SetOut(streams.Out)
@@ -210,36 +212,4 @@ func execute(call protocol.Call, streams genericiooptions.IOStreams) (end ended)
 	kubectl.SilenceErrors, kubectl.SilenceUsage = true, true
 	util.CheckErr(kubectl.Execute())
 	return ended{}
-}
-
-// fileFlags are the flags whose values are files. The values of those that end with "=" begin with
-// a key.
-var fileFlags = []string{"-f", "--filename", "-k", "--kustomize", "--patch-file", "--kubeconfig",
-	"--from-env-file", "--cert", "--key", "--cache-dir", "--from-file="}
-
-// absolute returns arguments in which the files do not depend on the folder of the process.
-func absolute(dir string, args []string) []string {
-	args = append([]string(nil), args...)
-	for i, arg := range args {
-		for _, flag := range fileFlags {
-			name, keyed := strings.CutSuffix(flag, "=")
-			if arg == name && i+1 < len(args) {
-				args[i+1] = absoluteFile(dir, args[i+1], keyed)
-			} else if value, ok := strings.CutPrefix(arg, name+"="); ok {
-				args[i] = name + "=" + absoluteFile(dir, value, keyed)
-			}
-		}
-	}
-	return args
-}
-
-func absoluteFile(dir, value string, keyed bool) string {
-	key, file := "", value
-	if before, after, found := strings.Cut(value, "="); keyed && found {
-		key, file = before+"=", after
-	}
-	if file == "-" || filepath.IsAbs(file) || strings.Contains(file, "://") {
-		return value
-	}
-	return key + filepath.Join(dir, file)
 }

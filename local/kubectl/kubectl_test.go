@@ -18,8 +18,12 @@ func TestAbsolute(t *testing.T) {
 		"create cm web --from-file=key=a.txt":   "create cm web --from-file=key=/dir/a.txt",
 		"create cm web --from-file folder":      "create cm web --from-file /dir/folder",
 		"get pods -o name":                      "get pods -o name",
+		"apply -f -":                            "apply -f /dev/fd/7",
+		"apply --filename=-":                    "apply --filename=/dev/fd/7",
+		"create cm web --from-file=key=-":       "create cm web --from-file=key=/dev/fd/7",
 	} {
-		if got := strings.Join(absolute("/dir", strings.Fields(args)), " "); got != want {
+		got := strings.Join(absolute("/dir", "/dev/fd/7", strings.Fields(args)), " ")
+		if got != want {
 			t.Errorf("%s becomes %s, want %s", args, got, want)
 		}
 	}
@@ -32,8 +36,9 @@ func TestRuns(t *testing.T) {
 		"--namespace=web apply -f all.yaml": true,
 		"get pods -w":                       false,
 		"get pods -v6":                      false,
-		"apply -f -":                        false,
-		"auth can-i get pods":               false,
+		"apply -f -":                        true,
+		"auth can-i get pods":               true,
+		"config view":                       true,
 		"edit deployment web":               false,
 		"exec web -- kubectl get pods":      false,
 		"--context get":                     false,
