@@ -143,10 +143,10 @@ session: build ## run the session of the README, and draw docs/session.svg
 	PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -run '^TestDocs$$/^local-site-session$$' -update-docs
 	cd local && go run ./site -session
 
-demo: ## deploy the example to a plane of its own
-	@echo "building muster and Kubernetes: five minutes the first time on two cores, seconds later"
-	$(MAKE) build-muster build-plane
-	examples/demo
+demo: ## the commands of the README and of docs/examples.md on a plane of its own, or, with CLUSTER=current, the first steps in a new namespace of the cluster of the current context
+	@echo $(if $(CLUSTER),"building muster","building muster and Kubernetes: five minutes the first time on two cores, seconds later")
+	$(MAKE) build-muster $(if $(CLUSTER),,build-plane)
+	examples/demo $(CLUSTER)
 
 bench: build ## micro-benchmarks, then muster beside other tools on a plane of its own; BENCH holds flags, as in docs/performance.md
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)

@@ -159,6 +159,7 @@ func newDocShell(t *testing.T, root, page string, archive *txtar.Archive) *docSh
 	s.check(writeKubeconfig(kubeconfig, s.namespace))
 	s.check(os.CopyFS(filepath.Join(s.dir, "examples"), os.DirFS(filepath.Join(root, "examples"))))
 	s.check(os.Mkdir(filepath.Join(s.home, "bin"), 0o755))
+	s.check(os.WriteFile(filepath.Join(s.home, "bin", "muster-local"), []byte(noPlane), 0o755))
 	s.check(os.Mkdir(filepath.Join(s.home, "demo"), 0o755))
 	s.env = append(os.Environ(), "HOME="+s.home, "KUBECONFIG="+kubeconfig, "NS="+s.namespace,
 		"DEMO="+filepath.Join(s.home, "demo"), "TOOLS="+filepath.Join(bin, "tools"), "TERM=dumb",
@@ -171,6 +172,9 @@ func newDocShell(t *testing.T, root, page string, archive *txtar.Archive) *docSh
 	}
 	return s
 }
+
+// noPlane is the muster-local of a reader, whose cluster need not be a plane.
+const noPlane = "#!/bin/sh\necho the page needs a plane >&2\nexit 1\n"
 
 var (
 	pageNamespace = regexp.MustCompile(`(?m)^namespace (\S+)$`)

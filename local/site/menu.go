@@ -21,7 +21,8 @@ var menu = []struct {
 	title string
 	files []string
 }{
-	{"Start", []string{"README.md", "docs/tutorial.md", "docs/concepts.md", "docs/comparison.md"}},
+	{"Start", []string{"README.md", "docs/tutorial.md", "docs/examples.md", "docs/concepts.md",
+		"docs/comparison.md"}},
 	{"Guides", []string{"docs/guides/packages.md", "docs/guides/apps.md", "docs/guides/readiness.md",
 		"docs/guides/ordering.md", "docs/guides/ci.md", "docs/guides/going-back.md", "docs/guides"}},
 	{"Help", []string{"docs/troubleshooting.md", "docs/errors.md", "docs/exit-codes.md"}},
