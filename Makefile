@@ -6,7 +6,7 @@ BIN         := $(CURDIR)/bin
 export GOFLAGS     := $(strip $(GOFLAGS) -trimpath)
 export CGO_ENABLED := 0
 PACKAGES    := ./...
-OTHERS      := ./mutants/... ./bench/... ./chart/... ./faults/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./ring/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
+OTHERS      := ./mutants/... ./bench/... ./chart/... ./faults/... ./gitserver/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./ring/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
 LIGHT       := $(OTHERS) ./e2e/...
 ALONE       := ^Test(Fresh|KappBroken|Unlisted|Sets|Managed|ShowSets|Deploy|Controller|ControllerSources)$$
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
@@ -32,15 +32,18 @@ TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
 # RING runs the parts of a ring of tests and prints how many minutes each took, and whether all took more than a limit.
 RING         = go build -C local -o $(BIN)/ring ./ring && $(BIN)/ring
 # The parts of the second ring; each is a target below. SEEDED are the tests with generated inputs.
-LONG        := long-campaigns long-seeds long-loaded long-busy long-runs long-older long-released
+LONG        := long-campaigns long-seeds long-loaded long-busy long-runs long-older long-released long-controllers
 # CAMPAIGNS are those that break many requests, and kill programs, the server and its parts: only for the second ring.
 CAMPAIGNS   := SingleFault|CrashMigrate|CrashRollback|Kills|Loaded|Restart|ControllerFaults|ControllerKills|ControllerOutage
+# CONTROLLERS are the tests beside the controllers of others, which define kinds: only for the second ring.
+CONTROLLERS := Flux
+FLUX        := source-controller kustomize-controller
 RUNS        := 20
 ROUNDS      := 10
 SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-flux build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
 
 build: build-muster build-controller build-plane ## everything, into bin/
 
@@ -108,7 +111,7 @@ e2e-test:
 	cd local && go test $(QUICK) -c -o $(BIN)/e2e.test ./e2e
 
 alone beside:
-	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS))$$')
+	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS))$$')
 
 rest:
 	$(RING) alone others -- $(MAKE) {}
@@ -124,6 +127,10 @@ build-argocd: ## the parts of Argo CD that sync Applications, and their definiti
 	set -e; cd local/argocd; go build -p 2 -ldflags '-s -w' -o $(BIN)/argocd/ .; \
 	crds="$$(go list -m -f '{{.Dir}}' github.com/argoproj/argo-cd/v3)"/manifests/crds; \
 	for name in application appproject; do echo ---; cat "$$crds/$$name-crd.yaml"; done >$(BIN)/argocd/definitions.yaml
+
+build-flux: ## the source-controller and the kustomize-controller of Flux, and their definitions, from their module, into bin/flux/
+	set -e; cd local/flux; for name in $(FLUX); do go build -p 2 -ldflags '-s -w' -o $(BIN)/flux/ github.com/fluxcd/$$name; \
+	  cat "$$(go list -m -f '{{.Dir}}' github.com/fluxcd/$$name)"/config/crd/bases/*.yaml >$(BIN)/flux/$$name.yaml; done
 
 build-older: build build-tools ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older
@@ -187,6 +194,9 @@ long-older: e2e-older
 
 long-released: ## sets that other projects release, from REPOSITORIES; needs git, and an hour
 	MUSTER_E2E_REPOSITORIES=$(REPOSITORIES) $(BREAK) '^TestReleased$$'
+
+long-controllers: build-flux ## scripts beside the controllers of others
+	MUSTER_TEST_CONTROLLERS=required $(BREAK) '^Test($(CONTROLLERS))$$'
 
 faults-mutants: build ## shows that these tests fail if muster has a defect
 	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestMutants$$'

@@ -19,7 +19,12 @@ import (
 // namespace of the script. No other script runs beside these; see TestManaged.
 func TestController(t *testing.T) {
 	installController(t)
-	p := params("controller")
+	testscript.Run(t, controllerParams("controller"))
+}
+
+// controllerParams returns the parameters of scripts that start controllers of Sets.
+func controllerParams(dir string) testscript.Params {
+	p := params(dir)
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {
 		if err := setup(env); err != nil {
@@ -42,7 +47,7 @@ func TestController(t *testing.T) {
 	p.Cmds["endcontroller"] = endController
 	p.Cmds["recordcontroller"] = recordController
 	p.Cmds["permissions"] = checkPermissions
-	testscript.Run(t, p)
+	return p
 }
 
 // releaseSets lets the Sets of a namespace be deleted without a controller.

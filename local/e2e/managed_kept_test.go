@@ -54,10 +54,6 @@ func startReplica(
 ) *replica {
 	t.Helper()
 	check(t, os.MkdirAll(filepath.Join(dir, "work"), 0o700))
-	r := &replica{log: filepath.Join(dir, "log"), done: make(chan struct{})}
-	log, err := os.Create(r.log)
-	check(t, err)
-	defer log.Close()
 	args := []string{
 		"--metrics-bind-address=0", "--health-probe-bind-address=0",
 		"--work-dir=" + filepath.Join(dir, "work"),
@@ -65,19 +61,29 @@ func startReplica(
 	for _, namespace := range namespaces {
 		args = append(args, "--namespace="+namespace)
 	}
-	r.cmd = exec.Command(filepath.Join(bin, "muster-controller"), append(args, flags...)...)
-	r.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+dir)
-	r.cmd.Stdout, r.cmd.Stderr = log, log
-	check(t, r.cmd.Start())
+	cmd := exec.Command(filepath.Join(bin, "muster-controller"), append(args, flags...)...)
+	return startProcess(t, dir, kubeconfig, cmd)
+}
+
+// startProcess starts a controller in a folder, in which its log is.
+func startProcess(t *testing.T, dir, kubeconfig string, cmd *exec.Cmd) *replica {
+	t.Helper()
+	r := &replica{cmd: cmd, log: filepath.Join(dir, "log"), done: make(chan struct{})}
+	log, err := os.Create(r.log)
+	check(t, err)
+	defer log.Close()
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+dir)
+	cmd.Stdout, cmd.Stderr = log, log
+	check(t, cmd.Start())
 	go func() { // ends with the process
 		defer close(r.done)
-		_ = r.cmd.Wait() // it is killed, or ends as it has to
+		_ = cmd.Wait() // it is killed, or ends as it has to
 	}()
 	t.Cleanup(func() {
-		_ = r.cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // it may have ended
 		<-r.done
 		if text, err := os.ReadFile(r.log); err == nil && t.Failed() {
-			t.Logf("log of the controller %d:\n%s", r.cmd.Process.Pid, text)
+			t.Logf("log of %s:\n%s", cmd, text)
 		}
 	})
 	return r
