@@ -36,7 +36,7 @@ LONG        := long-campaigns long-seeds long-loaded long-busy long-runs long-ol
 # CAMPAIGNS are those that break many requests, and kill programs, the server and its parts: only for the second ring.
 CAMPAIGNS   := SingleFault|CrashMigrate|CrashRollback|Kills|Loaded|Restart|ControllerFaults|ControllerKills|ControllerOutage
 # CONTROLLERS are the tests beside the controllers of others, which define kinds: only for the second ring.
-CONTROLLERS := Flux
+CONTROLLERS := Flux|ArgoCD
 FLUX        := source-controller kustomize-controller
 RUNS        := 20
 ROUNDS      := 10
@@ -195,7 +195,7 @@ long-older: e2e-older
 long-released: ## sets that other projects release, from REPOSITORIES; needs git, and an hour
 	MUSTER_E2E_REPOSITORIES=$(REPOSITORIES) $(BREAK) '^TestReleased$$'
 
-long-controllers: build-flux ## scripts beside the controllers of others
+long-controllers: build-flux build-argocd ## scripts beside the controllers of others
 	MUSTER_TEST_CONTROLLERS=required $(BREAK) '^Test($(CONTROLLERS))$$'
 
 faults-mutants: build ## shows that these tests fail if muster has a defect

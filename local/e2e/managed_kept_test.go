@@ -72,7 +72,7 @@ func startProcess(t *testing.T, dir, kubeconfig string, cmd *exec.Cmd) *replica 
 	log, err := os.Create(r.log)
 	check(t, err)
 	defer log.Close()
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+dir)
+	cmd.Dir, cmd.Env = dir, append(cmd.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+dir)
 	cmd.Stdout, cmd.Stderr = log, log
 	check(t, cmd.Start())
 	go func() { // ends with the process
