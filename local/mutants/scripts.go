@@ -95,7 +95,8 @@ func (b *suite) runScripts(value string, flags ...string) (string, error) {
 	bin := filepath.Join(b.dir, "bin")
 	run := exec.Command(filepath.Join(bin, "e2e.test"), flags...)
 	run.Env = append(os.Environ(), "MUSTER_E2E_BIN="+bin, defect.Env+"="+value,
-		"GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+b.overlay, "PATH="+bin+":"+os.Getenv("PATH"))
+		"GOFLAGS="+os.Getenv("GOFLAGS")+" -vet=off -overlay="+b.overlay,
+		"PATH="+bin+":"+os.Getenv("PATH"))
 	return outputOf(run, filepath.Join(b.root, "local", "e2e"))
 }
 
