@@ -85,10 +85,8 @@ var varyingApp = []struct {
 	{regexp.MustCompile(`\b(web|lb|app)-[a-z0-9]{5}\b`), "$1-SLICE"},
 	{regexp.MustCompile(`([\t ])\d+[smh]([\t ])`), "${1}AGE$2"},
 	{regexp.MustCompile(`(age": ")\d+[smh]"`), `${1}AGE"`},
-	{
-		regexp.MustCompile(` \(hint: found app 'web' in other namespaces: [^)]*\)`),
-		"",
-	}, // those of other scripts
+	// apps of other scripts; the one session that shows a hint has a digit in the name of its app
+	{regexp.MustCompile(` \(hint: found app '[a-z-]+' in other namespaces: [^)]*\)`), ""},
 	{
 		regexp.MustCompile(` *\t`),
 		"|",
