@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,12 +87,12 @@ func TestReadApplication(t *testing.T) {
 		"a template": {
 			`{metadata: {ownerReferences: [{kind: ApplicationSet, name: all, controller: true}]}, ` +
 				`spec: {syncPolicy: {automated: {}}}}`, nil,
-			`from the template of ApplicationSet "all"`,
+			`first remove syncPolicy.automated from what ApplicationSet "all" applies`,
 		},
 		"a parent": {
 			`{metadata: {annotations: {argocd.argoproj.io/tracking-id: ` +
 				`"root:argoproj.io/Application:apps/web"}}, spec: {syncPolicy: {automated: {}}}}`, nil,
-			`from its manifest, which Argo CD application "root" applies`,
+			`first remove syncPolicy.automated from what Argo CD application "root" applies`,
 		},
 	} {
 		app := parse(t, test.app)
@@ -114,6 +115,35 @@ func TestReadApplication(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s: got %q, %v; want %q", name, got, err, test.want)
 		}
+	}
+}
+
+// TestApplier: who applies an Application may have it synced again, which is noted.
+func TestApplier(t *testing.T) {
+	const note = `Argo CD application "root" applies the Application, and has it synced again if ` +
+		`its manifest has syncPolicy.automated`
+	app := parse(t, `{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: web,
+		namespace: apps, annotations: {
+		argocd.argoproj.io/tracking-id: "root:argoproj.io/Application:apps/web"}}, status: {
+		resources: [{version: v1, kind: ConfigMap, namespace: shop, name: a}]}}`)
+	obj := parse(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop,
+		annotations: {argocd.argoproj.io/tracking-id: "web:/ConfigMap:shop/a"}}}`)
+	set, err := Read(t.Context(), liveObjects{objects: []*unstructured.Unstructured{app, obj}},
+		Request{Tool: ArgoCD, Name: "web", Namespace: "apps"})
+	if err != nil || !slices.Contains(set.Notes, note) {
+		t.Errorf("the notes are %q, %v", set.Notes, err)
+	}
+}
+
+// TestHookText: a file for hooks has those whose manifests are known.
+func TestHookText(t *testing.T) {
+	set := &Set{Title: "it", Hooks: []Hook{{When: "hook of Argo CD"}}}
+	if text := set.HookText(); text != "" {
+		t.Errorf("the text of hooks without manifests is %q", text)
+	}
+	set.Hooks = append(set.Hooks, Hook{Text: "kind: Job", Source: "job.yaml"})
+	if text := set.HookText(); !strings.HasSuffix(text, ".md.\n---\n# job.yaml\nkind: Job\n") {
+		t.Errorf("the text of hooks is %q", text)
 	}
 }
 
