@@ -69,6 +69,10 @@ func readApplication(ctx context.Context, c Cluster, r Request) (*Set, error) {
 			Ref: member, Version: text("version"), ManagedFields: true,
 		})
 	}
+	if applier := applierOf(obj); applier != "" {
+		set.Notes = append(set.Notes, applier+" applies the Application, and has it synced again if its "+
+			"manifest has syncPolicy.automated")
+	}
 	live, err := set.addTargets(ctx, c, targets, set.isTracked)
 	if err != nil {
 		return nil, err
@@ -133,14 +137,20 @@ func checkAutomated(title string, app *unstructured.Unstructured) error {
 	}
 	hint := fmt.Sprintf("first run kubectl patch applications.argoproj.io %s -n %s --type=merge "+
 		"-p '{\"spec\":{\"syncPolicy\":{\"automated\":null}}}'", app.GetName(), app.GetNamespace())
-	if parent := metav1.GetControllerOfNoCopy(app); parent != nil {
-		hint = fmt.Sprintf("first remove syncPolicy.automated from the template of %s %q, which would "+
-			"restore it", parent.Kind, parent.Name)
-	} else if owners := owner.Of(app); len(owners) > 0 {
-		hint = fmt.Sprintf("first remove syncPolicy.automated from its manifest, which %s applies",
-			owner.Text(owners))
+	if applier := applierOf(app); applier != "" {
+		hint = fmt.Sprintf("first remove syncPolicy.automated from what %s applies, which would restore "+
+			"it", applier)
 	}
 	return &BusyError{title, "is synced automatically, which would change the objects back", hint}
+}
+
+// applierOf returns who applies an Application, and would restore fields of it: an ApplicationSet,
+// or the owner whose marks it has; empty if nobody does.
+func applierOf(app *unstructured.Unstructured) string {
+	if controller := metav1.GetControllerOfNoCopy(app); controller != nil {
+		return fmt.Sprintf("%s %q", controller.Kind, controller.Name)
+	}
+	return owner.Text(owner.Of(app))
 }
 
 // argoTracking is the annotation by which Argo CD finds its objects, unless it is set up to use

@@ -162,14 +162,16 @@ func distinct(texts []string) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// HookText returns the manifests of the hooks as a file that is not applied; empty without hooks.
+// HookText returns the manifests of the hooks as a file that is not applied; empty if no hook has
+// one.
 func (s *Set) HookText() string {
-	if len(s.Hooks) == 0 {
+	hooks := slices.DeleteFunc(slices.Clone(s.Hooks), func(h Hook) bool { return h.Text == "" })
+	if len(hooks) == 0 {
 		return ""
 	}
 	text := "# Hooks of " + s.Title + ". They are not applied: see docs/guides/adopting.md.\n"
 	seen := map[string]bool{}
-	for _, hook := range s.Hooks {
+	for _, hook := range hooks {
 		if !seen[hook.Text] {
 			seen[hook.Text] = true
 			text += "---\n# " + hook.Source + "\n" + strings.TrimSpace(hook.Text) + "\n"
