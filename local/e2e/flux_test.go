@@ -78,7 +78,9 @@ func installDefinitions(t *testing.T, file string) {
 	}
 	run("apply", "--server-side")
 	t.Cleanup(func() { run("delete", "--ignore-not-found", "--timeout=2m") })
-	run("wait", "--for=condition=Established", "--timeout=1m")
+	// A definition has no conditions at first, which --for=condition takes for an error.
+	run("wait", `--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True`,
+		"--timeout=1m")
 }
 
 // freeAddress returns an address of this host on which nobody listens.
