@@ -37,7 +37,7 @@ var answersArchive = filepath.Join("..", "..", "internal", "cluster", "testdata"
 //
 // Then follow the status code of the answer and its body.
 func TestAnswers(t *testing.T) {
-	t.Parallel()
+	inTurn(t)
 	installResourceGroup(t)
 	archive, err := txtar.ParseFile(answersArchive)
 	check(t, err)
