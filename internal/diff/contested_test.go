@@ -17,12 +17,15 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: web
+  annotations: {revision: "7"}
   managedFields:
   - {manager: me, operation: Update, apiVersion: apps/v1, fieldsType: FieldsV1,
      fieldsV1: {"f:spec": {"f:paused": {}}}}
   - {manager: kubectl-edit, operation: Update, apiVersion: apps/v1, fieldsType: FieldsV1,
      time: "2026-01-02T03:04:05Z", fieldsV1: {"f:spec": {"f:template": {"f:spec": {"f:containers": {
        'k:{"name":"web"}': {".": {}, "f:image": {}, "f:resources": {}}}}}}}}
+  - {manager: controller, operation: Update, apiVersion: apps/v1, fieldsType: FieldsV1,
+     fieldsV1: {"f:metadata": {"f:annotations": {"f:revision": {}}}}}
   - {manager: hpa, operation: Update, subresource: scale, apiVersion: apps/v1, fieldsType: FieldsV1,
      fieldsV1: {"f:spec": {"f:replicas": {}}}}
 spec:
@@ -31,13 +34,10 @@ spec:
   template: {spec: {containers: [{name: web, image: edited, resources: {}}]}}
 `
 
-const contestedHead = `
+const contestedWant = `
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: web}
-`
-
-const contestedWant = contestedHead + `
+metadata: {name: web, annotations: {revision: "1"}}
 spec:
   paused: false
   replicas: 3
@@ -50,16 +50,20 @@ func TestContested(t *testing.T) {
 	base := live.DeepCopy() // nobody has changed the replicas since
 	containers := []any{map[string]any{"name": "web", "image": "applied"}}
 	_ = unstructured.SetNestedSlice(base.Object, containers, "spec", "template", "spec", "containers")
+	const revision = `.metadata.annotations.revision`
 	for name, test := range map[string]struct {
 		base   *unstructured.Unstructured
+		ignore []string
 		fields []string
 	}{
-		"all":                   {nil, []string{".spec.replicas", image}},
-		"changed since applied": {base, []string{image}},
+		"all":                   {nil, nil, []string{revision, ".spec.replicas", image}},
+		"without an annotation": {nil, []string{"revision"}, []string{".spec.replicas", image}},
+		"changed since applied": {base, nil, []string{image}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := diff.Contested(diff.Comparison{
 				Want: want, Live: live, Base: test.base, Manager: "me", Operation: "Update",
+				IgnoreAnnotations: test.ignore,
 			})
 			if err != nil || len(found) != len(test.fields) {
 				t.Fatalf("%v, %v; want %v", found, err, test.fields)
@@ -91,13 +95,15 @@ func TestContestedFieldLeft(t *testing.T) {
 	if err != nil || len(again) != 0 {
 		t.Errorf("contested with the live values: %v, %v", again, err)
 	}
-	for spec, got := range map[string]*unstructured.Unstructured{
-		`{paused: false,
+	for fields, got := range map[string]*unstructured.Unstructured{
+		`metadata: {name: web}
+spec: {paused: false,
   template: {spec: {containers: [{name: web, resources: {limits: {cpu: 1}}}]}}}`: without,
-		`{paused: false, replicas: 7,
+		`metadata: {name: web, annotations: {revision: "7"}}
+spec: {paused: false, replicas: 7,
   template: {spec: {containers: [{name: web, image: edited, resources: {limits: {cpu: 1}}}]}}}`: kept,
 	} {
-		expected := parsed(t, contestedHead+"spec: "+spec)
+		expected := parsed(t, "apiVersion: apps/v1\nkind: Deployment\n"+fields)
 		if d := cmp.Diff(expected.Object, got.Object); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}

@@ -237,6 +237,15 @@ var ignoreCases = []ignoreCase{
 		described: "{data: {a: '7', b: '2', c: '3'}}",
 	},
 	{
+		name:    "fields of a manager beside the path",
+		rule:    diff.IgnoreRule{Paths: []string{"/spec/deep/a"}, Managers: []string{"x"}},
+		want:    "{spec: {deep: {a: 1, b: 1}, c: 1}, data: {d: e}}",
+		live:    "{spec: {deep: {a: 2, b: 2}, c: 2}, data: {d: f}}",
+		managed: "{x: {'f:spec': {'f:deep': {'f:a': {}, 'f:b': {}}, 'f:c': {}}, 'f:data': {'f:d': {}}}}",
+		kept:    "{spec: {deep: {a: 2, b: 1}, c: 1}, data: {d: e}}",
+		sent:    "{spec: {deep: {b: 1}, c: 1}, data: {d: e}}",
+	},
+	{
 		name: "a manager of a value as a whole",
 		rule: diff.IgnoreRule{Paths: []string{"/spec/selector/app"}, Managers: []string{"x"}},
 		want: "{spec: {selector: {app: a, tier: b}}}", live: "{spec: {selector: {app: x, tier: y}}}",

@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,12 @@ const auditLines = `
 {"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/shop/deployments/web","verb":"update","user":{"username":"robot"},"impersonatedUser":{"username":"eve"},"userAgent":"k9s/v1","objectRef":{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps"},"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-01-01T02:00:00.000000Z"}
 {"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/shop/configmaps/flags","verb":"delete","user":{"username":"carl"},"objectRef":{"resource":"configmaps","namespace":"shop","name":"flags"},"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-01-01T03:00:00.000000Z"}
 `
+
+// auditLineOfAll deletes all ConfigMaps of a namespace at an hour.
+const auditLineOfAll = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete",` +
+	`"requestURI":"/api/v1/namespaces/shop/configmaps","verb":"deletecollection",` +
+	`"user":{"username":"dora"},"objectRef":{"resource":"configmaps","namespace":"shop"},` +
+	`"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-01-01T%02d:00:00.000000Z"}` + "\n"
 
 func TestJoin(t *testing.T) {
 	log, err := ReadAudit(strings.NewReader(auditLines))
@@ -35,9 +42,21 @@ func TestJoin(t *testing.T) {
 	flags := &Object{Ref: object.Ref{Kind: "ConfigMap", Namespace: "shop", Name: "flags"},
 		Kind: Deleted}
 	log.Join(flags, schema.GroupResource{Resource: "configmaps"}, at)
+	all := func(hour int) *Object {
+		line := fmt.Sprintf(auditLineOfAll, hour)
+		log, err := ReadAudit(strings.NewReader(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone := &Object{Ref: flags.Ref, Kind: Deleted}
+		log.Join(gone, schema.GroupResource{Resource: "configmaps"}, at)
+		return gone
+	}
+	before, after := all(0), all(2)
 	var got []string
 	for _, p := range []*Person{
 		web.Fields[0].Person, web.Fields[1].Person, web.Fields[2].Person, flags.Person,
+		before.Person, after.Person,
 	} {
 		name := "-"
 		if p != nil {
@@ -45,7 +64,7 @@ func TestJoin(t *testing.T) {
 		}
 		got = append(got, name)
 	}
-	if text := strings.Join(got, ", "); text != "ann, -, eve (by robot), carl" {
+	if text := strings.Join(got, ", "); text != "ann, -, eve (by robot), carl, -, dora" {
 		t.Errorf("persons: %s", text)
 	}
 }
