@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -69,6 +71,43 @@ func TestExclude(t *testing.T) {
 		}
 		if _, ok := p.Exclude(next, []string{"spec.source"}); ok {
 			t.Errorf("%s: the same is excluded twice", tc.name)
+		}
+	}
+}
+
+// excluding is a dialect that answers what is in the way of a step.
+type excluding struct {
+	plan.Decider
+	op  plan.Op
+	err error
+}
+
+// Exclude returns the answer.
+func (e excluding) Exclude(step *plan.Step) (*plan.Step, error) {
+	next := *step
+	next.Op, next.Obstacles = e.op, []diff.ContestedField{{Field: ".data.a"}}
+	if e.err != nil {
+		return nil, e.err
+	}
+	return &next, nil
+}
+
+// TestExcludeByDialect checks that a step is sent again only if the dialect still updates it.
+func TestExcludeByDialect(t *testing.T) {
+	step := plan.Step{Op: plan.Update, ServerSide: true, Have: &unstructured.Unstructured{}}
+	for _, tc := range []struct {
+		answer excluding
+		want   bool
+	}{
+		{excluding{op: plan.Update}, true},
+		{excluding{op: plan.Skip}, false},
+		{excluding{op: plan.Unchanged}, false},
+		{excluding{err: errors.New("no")}, false},
+	} {
+		p := &plan.Plan{Decider: tc.answer}
+		next, ok := p.Exclude(&step, []string{"data"})
+		if ok != tc.want || (next != nil) != tc.want {
+			t.Errorf("%s, error %v: a field is excluded: %t, %v", tc.answer.op, tc.answer.err, ok, next)
 		}
 	}
 }

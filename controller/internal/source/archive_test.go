@@ -163,6 +163,9 @@ func TestKeptFolders(t *testing.T) {
 func TestNoArtifact(t *testing.T) {
 	f, cluster := newFetcher(t)
 	checkError(t, f, fromArtifact(""), false, "read GitRepository team-a/shop: ", "not found")
+	if revision, err := f.Revision(t.Context(), fromArtifact("")); err == nil {
+		t.Errorf("the revision is %q", revision)
+	}
 	cluster.put("shop", repositoryOf(nil))
 	checkError(t, f, fromArtifact(""), false, "GitRepository team-a/shop: there is no artifact yet")
 	cluster.put("shop", repositoryOf(map[string]any{"conditions": []any{
