@@ -14,8 +14,8 @@ import (
 func TestDeployersAreNotHuman(t *testing.T) {
 	for name, want := range map[string]string{
 		"helm": "deployer", "terraform": "deployer", "argocd-controller": "deployer",
-		"argocd-application-controller": "controller",
-		"kubectl-edit": "human", "before-first-apply": "human", "acme-operator": "controller",
+		"argocd-application-controller": "controller", "acme-operator": "controller",
+		"kubectl-edit": "human", "before-first-apply": "human",
 		"go-http-client": "unknown",
 	} {
 		if got := plan.ClassOf(name); string(got) != want {

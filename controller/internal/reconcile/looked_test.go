@@ -10,8 +10,8 @@ import (
 	"github.com/muster-deploy/muster/controller/internal/run"
 )
 
-// TestLooked checks what a comparison says of a Set: it is not ready if an object is gone, and ready
-// again if only a comparison said that it was not, and the same revision is applied.
+// TestLooked checks what a comparison says of a Set: it is not ready if an object is gone, and
+// ready again if only a comparison said that it was not, and the same revision is applied.
 func TestLooked(t *testing.T) {
 	web := muster.Object{Kind: "ConfigMap", Namespace: "shop", Name: "web"}
 	for _, test := range []struct {
