@@ -21,7 +21,8 @@ const auditLines = `
 // auditLineOfAll deletes all ConfigMaps of a namespace at an hour.
 const auditLineOfAll = `{"kind":"Event","apiVersion":"audit.k8s.io/v1",` +
 	`"stage":"ResponseComplete","requestURI":"/api/v1/namespaces/shop/configmaps",` +
-	`"verb":"deletecollection","user":{"username":"dora"},"objectRef":{"resource":"configmaps","namespace":"shop"},` +
+	`"verb":"deletecollection","user":{"username":"dora"},` +
+	`"objectRef":{"resource":"configmaps","namespace":"shop"},` +
 	`"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-01-01T%02d:00:00Z"}` + "\n"
 
 func TestJoin(t *testing.T) {
