@@ -57,8 +57,10 @@ type HistoryOptions struct {
 	Disabled bool
 	Limit    int    // of the number of revisions; 0 means ten
 	Message  string // why the run is made
-	Source   string // where the manifests come from, with a digest
-	Tool     string // who runs it, as in: muster-controller v1.2.3
+	Source   string // the artifact that the manifests come from, with its digest
+	// Branch and Commit are those of the git repository that the manifests come from.
+	Branch, Commit string
+	Tool           string // who runs it, as in: muster-controller v1.2.3
 }
 
 // Holder describes the run to others who want to change the set meanwhile: the lock of a set is a
@@ -250,11 +252,15 @@ func (o runOptions) historyOptions(c *Cluster) sets.HistoryOptions {
 		Restores: o.restores,
 		Describe: func(ctx context.Context) history.Meta {
 			user, _ := c.client.User(ctx) // empty if the server does not say
-			return history.Meta{
+			meta := history.Meta{
 				User: user, Login: o.holder.Name, Tool: o.history.Tool, Command: o.command,
 				Message: o.history.Message, Artifact: o.history.Source,
 				Parent: o.restores, Restores: o.restores,
 			}
+			if o.history.Commit != "" {
+				meta.Git = &history.Git{Branch: o.history.Branch, Commit: o.history.Commit}
+			}
+			return meta
 		},
 	}
 }

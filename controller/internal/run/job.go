@@ -264,6 +264,20 @@ func (j *job) holder() muster.Holder {
 	}
 }
 
+// commitOf returns the branch or tag and the commit of a revision as Flux writes those of git:
+// main@sha1:HASH, or sha1:HASH. Those of other artifacts have none.
+func commitOf(revision string) (branch, commit string) {
+	branch, digest, found := strings.Cut(revision, "@")
+	if !found {
+		branch, digest = "", revision
+	}
+	commit, isGit := strings.CutPrefix(digest, "sha1:")
+	if !isGit {
+		return "", ""
+	}
+	return branch, commit
+}
+
 // history returns what the history of the set keeps of the run.
 func (j *job) history(fetched *source.Fetched) muster.HistoryOptions {
 	o := muster.HistoryOptions{Tool: j.runner.Tool}
@@ -277,6 +291,10 @@ func (j *job) history(fetched *source.Fetched) muster.HistoryOptions {
 		o.Source, o.Message = oci.URL+separator+fetched.Revision, "Set "+j.name().String()
 	} else {
 		o.Message = fmt.Sprintf("Set %s from %s", j.name(), fetched.Name)
+		if j.set.Spec.Source.Artifact != nil {
+			o.Message += ", " + fetched.Revision
+			o.Branch, o.Commit = commitOf(fetched.Revision)
+		}
 	}
 	if keep := j.set.Spec.History.Keep; keep != nil {
 		o.Limit, o.Disabled = int(*keep), *keep == 0
