@@ -67,7 +67,8 @@ func (c Cause) MarshalJSON() ([]byte, error) {
 // Same reports whether two causes are the same except for the pod, the count and the log.
 func (c Cause) Same(other Cause) bool {
 	return c.Object.GroupKind() == other.Object.GroupKind() &&
-		(c.Message == other.Message || c.similarity != "" && c.similarity == other.similarity)
+		(sameText(c.Message, other.Message) ||
+			c.similarity != "" && c.similarity == other.similarity)
 }
 
 // RelatedObjects holds the child objects of objects that are not ready, and the events about any of

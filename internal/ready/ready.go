@@ -55,9 +55,10 @@ type Status struct {
 	Warns bool `json:"-"`
 }
 
-// Same reports whether two statuses are equal to those who read them.
+// Same reports whether two statuses are equal to those who read them: names of temporary files may
+// differ.
 func (s Status) Same(other Status) bool {
-	return s.State == other.State && s.Reason == other.Reason && s.Message == other.Message
+	return s.State == other.State && s.Reason == other.Reason && sameText(s.Message, other.Message)
 }
 
 // Of returns the status of an object. A nil object is NotFound, one in deletion Terminating. The

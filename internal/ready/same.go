@@ -1,0 +1,13 @@
+package ready
+
+import "regexp"
+
+// temporary matches the part of a path that ends in a long number, as names of temporary files and
+// folders do.
+var temporary = regexp.MustCompile(`(/[^/\s]*?)[0-9]{6,}`)
+
+// sameText reports whether two messages say the same. Controllers create temporary files again in
+// each attempt, and name them in errors.
+func sameText(a, b string) bool {
+	return a == b || temporary.ReplaceAllString(a, "$1#") == temporary.ReplaceAllString(b, "$1#")
+}
