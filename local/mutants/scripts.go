@@ -190,16 +190,12 @@ func (b *suite) tryBatch(n int, batch []script) string {
 	if err == nil {
 		return ""
 	}
-	names := failures(text)
-	if len(names) == 0 {
-		return "the end of the end-to-end tests"
+	name, run := "the end of the end-to-end tests", pattern(batch)
+	if names := failures(text); len(names) > 0 {
+		name = names[len(names)-1]
+		run = "-test.run=^" + strings.ReplaceAll(name, "/", "$/^") + "$"
 	}
-	name := names[len(names)-1]
-	levels := strings.Split(name, "/")
-	for i := range levels {
-		levels[i] = "^" + levels[i] + "$"
-	}
-	if _, err := b.runScripts("", "-test.run="+strings.Join(levels, "/")); err != nil {
+	if _, err := b.runScripts("", run, "-test.timeout=10m"); err != nil {
 		fmt.Printf("   %s failed, and fails without a defect, too\n", name)
 		return ""
 	}
