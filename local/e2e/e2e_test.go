@@ -10,6 +10,7 @@
 //   - testdata/front: native commands, on a package and an app each
 //   - testdata/live and testdata/kappsessions: recorded sessions of kpt live and of kapp
 //   - testdata/managed and testdata/showsets: Sets of the controller, without a controller
+//   - testdata/flux and testdata/argocd: beside the controllers of others
 //   - testdata/sets: sets of objects, each deployed as a package and as an app
 //   - testdata/fresh: the first use of a cluster
 //   - testdata/loaded: output on a busy machine
