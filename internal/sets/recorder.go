@@ -297,7 +297,7 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	}
 	revision := history.Revision{Meta: r.options.Describe(ctx)}
 	revision.Time, revision.Outcome = r.ended.UTC().Truncate(time.Second), r.outcome()
-	revision.Duration = r.ended.Sub(r.begun).Round(100 * time.Millisecond).Seconds()
+	revision.Duration = r.ended.Sub(r.begun).Round(time.Millisecond).Seconds()
 	revision.Failures, revision.Changes = r.failures, r.counted()
 	var err error
 	if revision.Details, err = r.basis.details(); err != nil {

@@ -135,6 +135,9 @@ func (s *answers) format(body []byte) string {
 		if err != nil {
 			return string(body)
 		}
+		if value["type"] == "BOOKMARK" { // sent when the server likes, or not at all
+			continue
+		}
 		if list, ok := value["metadata"].(map[string]any); ok && value["items"] != nil {
 			if token, ok := list["continue"].(string); ok {
 				s.token = token

@@ -155,7 +155,7 @@ func findPrograms() (string, error) {
 // otherwise: most of the time a script waits for the plane. The test binary itself starts all
 // that are parallel, so that turns decides which come first.
 func parallel() error {
-	turns.free = 3 * runtime.GOMAXPROCS(0)
+	turns.free = 5 * runtime.GOMAXPROCS(0)
 	var err error
 	flag.Visit(func(f *flag.Flag) {
 		if f.Name == "test.parallel" {
