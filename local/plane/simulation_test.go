@@ -31,6 +31,7 @@ func simulation(t *testing.T, client kubernetes.Interface) {
 		"logs":             logs,
 		"new image":        newImage,
 		"finalizer":        finalizer,
+		"foreign node":     foreignNode,
 	}
 	for name, part := range parts {
 		t.Run(name, func(t *testing.T) { t.Parallel(); part(t, client) })

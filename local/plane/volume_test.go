@@ -61,6 +61,10 @@ func volumes(t *testing.T, client kubernetes.Interface) {
 		}
 	}
 	volume := boundTo(t, client, "now")
+	stored, err := client.CoreV1().PersistentVolumes().Get(t.Context(), volume, metav1.GetOptions{})
+	if err != nil || !strings.HasPrefix(stored.Spec.HostPath.Path, "/var/lib/muster-local/") {
+		t.Errorf("the volume is %+v, %v", stored.Spec, err)
+	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "consumer"},
 		Spec: corev1.PodSpec{
