@@ -10,6 +10,10 @@ import (
 // Prefix starts the annotations with which a pod asks to misbehave.
 const Prefix = "local.muster.dev/"
 
+// RealNode is the label of a node that has a kubelet of its own: the simulation leaves the node and
+// its pods alone if the value is "true".
+const RealNode = Prefix + "real"
+
 // Annotations of a pod. Durations are read by the stages.
 const (
 	Behaviour    = Prefix + "behaviour"     // one of the behaviours below

@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/local/kubelet"
 )
 
 const (
@@ -18,6 +20,8 @@ const (
 	provisioner = "local.muster.dev/volumes"
 	// podRange is where pods on nodes without a range of their own have addresses.
 	podRange = "10.127.0.0/16"
+	// simulatedNodes selects the nodes that have no kubelet of their own.
+	simulatedNodes = kubelet.RealNode + "!=true"
 )
 
 // makeObjects makes the nodes, storage classes and policies that are missing.
@@ -84,7 +88,7 @@ func (s *simulator) makeNode(ctx context.Context, i int) error {
 
 // moveNodes updates the port of the kubelets in the nodes of an earlier start.
 func (s *simulator) moveNodes(ctx context.Context) error {
-	nodes, err := s.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	nodes, err := s.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: simulatedNodes})
 	if err != nil {
 		return fmt.Errorf("list nodes: %w", err)
 	}
