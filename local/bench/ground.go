@@ -37,7 +37,7 @@ func (s *site) raise(ctx context.Context, name string) (g *ground, err error) {
 	}
 	g = &ground{}
 	options := plane.Options{
-		Dir: filepath.Join(s.temp, name), Bin: s.options.bin, Nodes: 2, Tied: true,
+		Dir: filepath.Join(s.temp, name), Bin: s.options.bin, Nodes: new(2), Tied: true,
 	}
 	if g.plane, err = plane.Up(ctx, options); err != nil {
 		return nil, err

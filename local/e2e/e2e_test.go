@@ -47,7 +47,7 @@ var programs = []string{"muster", "muster-components", "muster-kwok"}
 var (
 	cluster *plane.Plane
 	bin     string
-	options = plane.Options{Nodes: 2, Tied: true, Roomy: true}
+	options = plane.Options{Nodes: new(2), Tied: true, Roomy: true}
 )
 
 func TestMain(m *testing.M) {

@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Dir    string // state folder of this plane (mode 0700); the plane writes nowhere else
 	Bin    string // folder with muster-components and muster-kwok; empty: that of the executable
-	Nodes  int    // simulated nodes; 0: as many as the plane had before, or 1
+	Nodes  *int   // simulated nodes; nil: as many as the plane had before, or 1
 	Tied   bool   // the components end when this process ends, in whatever way: for tests
 	Roomy  bool   // the components take more memory for less time: for tests
 	NoWait bool   // return once every component is started, not when the plane is ready

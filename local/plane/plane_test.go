@@ -124,7 +124,7 @@ func TestPlanesSideBySide(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range planes {
 		o := options(t)
-		o.Nodes = i + 1
+		o.Nodes = new(i + 1)
 		all.Go(func() { planes[i], failures[i] = plane.Up(t.Context(), o) })
 	}
 	all.Wait()
@@ -172,7 +172,7 @@ func upTwice(t *testing.T, p *plane.Plane) {
 	if after := pids(again); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("processes were %v and are %v", before, after)
 	}
-	o.Nodes = 7
+	o.Nodes = new(7)
 	if _, err := plane.Up(t.Context(), o); err == nil ||
 		!strings.Contains(err.Error(), "with 2 nodes") {
 		t.Errorf("another number of nodes: %v", err)
@@ -188,7 +188,7 @@ func upTwice(t *testing.T, p *plane.Plane) {
 	if err := p.Down(t.Context()); err != nil {
 		t.Errorf("down twice: %v", err)
 	}
-	o.Nodes = 0
+	o.Nodes = nil
 	third := up(t, o)
 	if !slices.Equal(third.Started(), plane.Names()) {
 		t.Errorf("started %v", third.Started())

@@ -56,23 +56,22 @@ func Up(ctx context.Context, o Options) (*Plane, error) {
 func (p *Plane) prepare(ctx context.Context, o Options) error {
 	s, err := readState(p.paths)
 	if errors.Is(err, fs.ErrNotExist) {
-		s = &state{}
+		s = &state{Nodes: 1}
 	} else if err != nil {
 		return err
 	}
 	p.state = s
 	running := len(p.running(ctx)) > 0
-	if running && o.Nodes > 0 && o.Nodes != s.Nodes {
+	if running && o.Nodes != nil && *o.Nodes != s.Nodes {
 		return fmt.Errorf(
 			"the plane is up with %d nodes: take it down to start it with %d",
 			s.Nodes,
-			o.Nodes,
+			*o.Nodes,
 		)
 	}
-	if o.Nodes > 0 {
-		s.Nodes = o.Nodes
+	if o.Nodes != nil {
+		s.Nodes = *o.Nodes
 	}
-	s.Nodes = max(s.Nodes, 1)
 	if s.Bin, err = programs(o.Bin); err != nil {
 		return err
 	}

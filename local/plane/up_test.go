@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -56,5 +57,29 @@ func TestPortsAreChosenAgain(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A plane has one node unless it had another number before; none is a number, too.
+func TestNumberOfNodes(t *testing.T) {
+	p, bin := &Plane{paths: newPaths(t)}, t.TempDir()
+	for _, name := range []string{binComponents, binKwok} {
+		if err := os.WriteFile(filepath.Join(bin, name), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, test := range []struct {
+		nodes *int
+		want  int
+	}{{nil, 1}, {new(3), 3}, {nil, 3}, {new(0), 0}, {nil, 0}} {
+		if err := p.prepare(t.Context(), Options{Bin: bin, Nodes: test.nodes}); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.state.save(p.paths); err != nil {
+			t.Fatal(err)
+		}
+		if p.state.Nodes != test.want {
+			t.Errorf("step %d: %d nodes, want %d", i, p.state.Nodes, test.want)
+		}
 	}
 }

@@ -12,13 +12,15 @@ import (
 	"github.com/muster-deploy/muster/local/plane"
 )
 
+const nodesFlag = "nodes"
+
 const upHelp = `Starts the plane and prints how to reach it. Components that run already are left alone. A plane
 that was down continues with its data. If up fails or is interrupted, it stops the components that it
 started.`
 
 func upCommand(t *target) *cobra.Command {
 	o := plane.Options{}
-	wait := true
+	wait, nodes := true, 0
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start the plane",
@@ -26,13 +28,22 @@ func upCommand(t *target) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.NoWait = !wait
+			o.Nodes = number(cmd, nodes)
 			return up(cmd, t, o)
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&o.Nodes, "nodes", 0, "number of simulated nodes (default: as before, else 1)")
+	flags.IntVar(&nodes, nodesFlag, 0, "number of simulated nodes (default: as before, else 1)")
 	flags.BoolVar(&wait, "wait", true, "return when the plane is ready, not when it is started")
 	return cmd
+}
+
+// number returns the number of nodes that the command line gives, or nil.
+func number(cmd *cobra.Command, nodes int) *int {
+	if cmd.Flags().Changed(nodesFlag) {
+		return &nodes
+	}
+	return nil
 }
 
 func up(cmd *cobra.Command, t *target, o plane.Options) error {
@@ -40,8 +51,8 @@ func up(cmd *cobra.Command, t *target, o plane.Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Nodes < 0 {
-		return fmt.Errorf("--nodes: %d is less than 0", o.Nodes)
+	if o.Nodes != nil && *o.Nodes < 0 {
+		return fmt.Errorf("--%s: %d is less than 0", nodesFlag, *o.Nodes)
 	}
 	begin := time.Now()
 	o.Dir = dir
@@ -99,7 +110,7 @@ plane is down.`,
 }
 
 func resetCommand(t *target) *cobra.Command {
-	o := plane.Options{}
+	nodes := 0
 	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "End the plane, delete its data, and start it again",
@@ -114,10 +125,10 @@ func resetCommand(t *target) *cobra.Command {
 					return fmt.Errorf("delete plane %q: %w", t.name, err)
 				}
 			}
-			return up(cmd, t, o)
+			return up(cmd, t, plane.Options{Nodes: number(cmd, nodes)})
 		},
 	}
-	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "number of simulated nodes (default 1)")
+	cmd.Flags().IntVar(&nodes, nodesFlag, 0, "number of simulated nodes (default 1)")
 	return cmd
 }
 
