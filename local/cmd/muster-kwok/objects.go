@@ -88,7 +88,9 @@ func (s *simulator) makeNode(ctx context.Context, i int) error {
 
 // moveNodes updates the port of the kubelets in the nodes of an earlier start.
 func (s *simulator) moveNodes(ctx context.Context) error {
-	nodes, err := s.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: simulatedNodes})
+	nodes, err := s.client.CoreV1().
+		Nodes().
+		List(ctx, metav1.ListOptions{LabelSelector: simulatedNodes})
 	if err != nil {
 		return fmt.Errorf("list nodes: %w", err)
 	}
