@@ -19,6 +19,9 @@ func interrupts() (context.Context, func()) {
 	// Output that nobody reads any more must not end the process before it has ended all others. Were
 	// the signal ignored, the commands of the scripts would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	if signal.Ignored(syscall.SIGHUP) { // as under nohup: the commands of the scripts would inherit it
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	endWithParent()
 	return ctx, stop
 }
