@@ -160,7 +160,7 @@ func (r *run) watchRelated(ctx context.Context, wanted func(*track) bool) bool {
 			if t.queried && query != nil && slices.Contains(query.kinds, kind.GroupKind) {
 				with = labels.Merge(with, query.labels) // so that the watch for the rules suffices
 			}
-			need(kind.GroupKind, ref.Namespace, with)
+			need(kind.GroupKind, cmp.Or(kind.Namespace, ref.Namespace), with)
 		}
 		need(eventKind, cmp.Or(ref.Namespace, "default"), nil)
 	})

@@ -149,6 +149,9 @@ func (s *search) visit(r *Evidence) {
 		}
 		s.found = append(s.found, c)
 	}
+	if r.stopping != nil {
+		s.found = append(s.found, r.stopping.cause(r.Ref, time.Now()))
+	}
 	children := s.relevantChildren(r)
 	first := r.firstOutdated(children)
 	for _, child := range children {
@@ -174,8 +177,8 @@ func (s *search) visit(r *Evidence) {
 // name.
 func (s *search) relevantChildren(r *Evidence) []*Evidence {
 	var children []*Evidence
-	for _, child := range s.related.byOwner[r.UID] {
-		if child.warning == nil &&
+	for _, child := range s.related.byOwner[r.childrenOwner()] {
+		if child.warning == nil && (!r.leaving || child.leaving) &&
 			(r.Ref.Kind != "Deployment" || r.revision == "" || child.revision == r.revision) {
 			children = append(children, child)
 		}

@@ -24,6 +24,8 @@ type Evidence struct {
 	warning    *warning    // of an event
 	healthy    bool        // explains nothing
 	unobserved bool        // the status is about an earlier generation
+	leaving    bool        // it is being deleted
+	stopping   *stopping   // of a pod that is being deleted
 
 	revision     string   // of a Deployment or ReplicaSet
 	rollout      rollout  // of a StatefulSet or DaemonSet
@@ -44,7 +46,8 @@ type warning struct {
 // RelatedKind is a kind of child objects and the labels that all of them carry; none if unknown.
 type RelatedKind struct {
 	schema.GroupKind
-	Labels map[string]string
+	Labels    map[string]string
+	Namespace string // of the child objects; empty if it is that of the object
 }
 
 // RelatedKinds returns the kinds of child objects that explain the object.
@@ -73,7 +76,7 @@ func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 		r.owners = append(r.owners, owner.UID)
 	}
 	if obj.GetDeletionTimestamp() != nil {
-		r.causes = deletionCauses(obj)
+		r.readLeaving(obj)
 		return r
 	}
 	r.unobserved = s.Reason == NotObserved || kind.Group == "apps" && !isObserved(obj)
@@ -178,7 +181,7 @@ func relatedKinds(kind schema.GroupKind, obj *unstructured.Unstructured) []Relat
 	}
 	related := make([]RelatedKind, len(children))
 	for i, child := range children {
-		related[i] = RelatedKind{child, common}
+		related[i] = RelatedKind{GroupKind: child, Labels: common}
 	}
 	return related
 }
@@ -258,7 +261,7 @@ func (c Condition) delaysDeletion() bool {
 // deletionCauses returns what delays the deletion of an object.
 func deletionCauses(obj *unstructured.Unstructured) []Cause {
 	var causes []Cause
-	if finalizers := obj.GetFinalizers(); len(finalizers) > 0 {
+	if finalizers := finalizersOf(obj); len(finalizers) > 0 {
 		causes = append(
 			causes,
 			cause(obj, "it is being deleted and waits for its finalizers: %s",
@@ -267,7 +270,7 @@ func deletionCauses(obj *unstructured.Unstructured) []Cause {
 	}
 	builtinKind := isBuiltinGroup(obj.GroupVersionKind().Group)
 	for c := range conditions(obj) {
-		if c.Message != "" && (c.delaysDeletion() || !builtinKind && c.isProblem()) {
+		if c.Message != "" && !c.remainsPods() && (c.delaysDeletion() || !builtinKind && c.isProblem()) {
 			causes = append(causes, cause(obj, "%s", oneLine(c.Message)))
 		}
 	}
