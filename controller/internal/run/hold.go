@@ -34,13 +34,14 @@ func SpecDigest(set *v1alpha1.Set) string {
 }
 
 // heldUntil returns when a revision of the source may be applied that may not be now: it is not the
-// one that is applied, or the Set has changed since, and no window is open.
-func heldUntil(set *v1alpha1.Set, revision string, now time.Time) (opens time.Time, held bool) {
-	open, opens := window.Open(set.Spec.Windows, now)
-	applied := set.Status.Revision
+// one that is applied, or the Set has changed since, and no window is open. What earlier runs have
+// begun to write is not held.
+func (j *job) heldUntil(revision string, now time.Time) (opens time.Time, held bool) {
+	open, opens := window.Open(j.set.Spec.Windows, now)
+	applied := j.set.Status.Revision
 	same := applied.Applied == revision && applied.Attempted == revision &&
-		applied.SpecDigest == SpecDigest(set)
-	if open || same {
+		applied.SpecDigest == SpecDigest(j.set)
+	if open || same || j.run.waited > 0 {
 		return time.Time{}, false
 	}
 	return opens, true

@@ -66,9 +66,14 @@ func TestHeldUntil(t *testing.T) {
 		{"it was suspended", func(s *v1alpha1.Set) { s.Spec.Suspend = true }, "1", now, false},
 		{"the windows", func(s *v1alpha1.Set) { s.Spec.Windows[0].TimeZone = "UTC" }, "1", now, false},
 	} {
-		until, held := heldUntil(newSet(test.change), test.revision, test.now)
+		j := &job{set: newSet(test.change), run: &Run{}}
+		until, held := j.heldUntil(test.revision, test.now)
 		if held != test.want || held && !until.Equal(opens) {
 			t.Errorf("%s: held %v until %v, want %v", test.name, held, until, test.want)
+		}
+		j.run.waited = time.Second
+		if _, held := j.heldUntil(test.revision, test.now); held {
+			t.Errorf("%s: a run that continues an earlier one is held", test.name)
 		}
 	}
 }

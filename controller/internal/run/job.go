@@ -80,8 +80,7 @@ func (j *job) work(ctx context.Context, out *Outcome) error {
 	if j.run.Task == Look {
 		return j.look(ctx, as, opened, out)
 	}
-	out.Opens, out.Held = heldUntil(j.set, out.Revision, j.runner.now())
-	if out.Held = out.Held && j.run.waited == 0; out.Held {
+	if out.Opens, out.Held = j.heldUntil(out.Revision, j.runner.now()); out.Held {
 		return j.hold(ctx, as, opened, out)
 	}
 	return j.deploy(ctx, as, opened, fetched, out)
