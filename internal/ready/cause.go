@@ -28,6 +28,7 @@ type Cause struct {
 	Once      bool       `json:"-"`                   // the cluster does not repeat its reports
 	Reports   int        `json:"-"`                   // Warning events about it so far
 	Replace   bool       `json:"-"`                   // passes if somebody deletes the object
+	Gone      bool       `json:"-"`                   // the object does not exist any more
 
 	// Missing is the object that the cause lacks; zero if none, or if unknown.
 	Missing object.Ref `json:"-"`
@@ -40,7 +41,9 @@ type Cause struct {
 
 	Log []string `json:"log,omitempty"` // the last lines of the log; the caller fills them in
 
-	similarity string // equal for causes of pods that differ in their messages only
+	similarity string  // equal for causes of pods that differ in their messages only
+	end        *ending // of a container, if the cause is that it ended
+	time       string  // of an event
 }
 
 // MarshalJSON writes all keys in alphabetical order, those of the object as well.
@@ -76,6 +79,7 @@ func (c Cause) Same(other Cause) bool {
 type RelatedObjects struct {
 	objects map[object.Ref]*Evidence
 	byOwner map[types.UID]map[object.Ref]*Evidence // events by the involved object
+	gone    map[types.UID][]Cause                  // the causes of the last pod that a Job deleted
 }
 
 // NewRelatedObjects returns an empty set.
@@ -83,12 +87,17 @@ func NewRelatedObjects() *RelatedObjects {
 	return &RelatedObjects{
 		objects: map[object.Ref]*Evidence{},
 		byOwner: map[types.UID]map[object.Ref]*Evidence{},
+		gone:    map[types.UID][]Cause{},
 	}
 }
 
 // Add adds an object or replaces its earlier state. It drops an object that explains nothing.
 func (f *RelatedObjects) Add(r *Evidence) {
-	f.Delete(r.Ref)
+	if old := f.objects[r.Ref]; old != nil && old.UID == r.UID && r.leaving && r.ofJob &&
+		len(r.causes) == 0 {
+		r.causes = old.failures()
+	}
+	f.remove(r.Ref)
 	if r.healthy {
 		return
 	}
@@ -101,8 +110,23 @@ func (f *RelatedObjects) Add(r *Evidence) {
 	}
 }
 
-// Delete removes an object.
+// Delete removes an object. Why a pod of a Job failed stays known: its controller deletes pods that
+// have failed too often.
 func (f *RelatedObjects) Delete(ref object.Ref) {
+	if r := f.objects[ref]; r != nil && r.ofJob {
+		if failures := r.failures(); len(failures) > 0 {
+			for i := range failures {
+				failures[i].Gone = true
+			}
+			for _, owner := range r.owners {
+				f.gone[owner] = failures
+			}
+		}
+	}
+	f.remove(ref)
+}
+
+func (f *RelatedObjects) remove(ref object.Ref) {
 	r := f.objects[ref]
 	if r == nil {
 		return
@@ -122,7 +146,7 @@ func (f *RelatedObjects) Delete(ref object.Ref) {
 func (f *RelatedObjects) Causes(r *Evidence, changed time.Time) []Cause {
 	s := &search{related: f, root: r, seen: map[types.UID]bool{}}
 	if !changed.IsZero() {
-		s.changed = changed.UTC().Format(time.RFC3339)
+		s.changed = inSeconds(changed.UTC().Format(time.RFC3339))
 	}
 	s.visit(r)
 	return s.merged()
@@ -147,14 +171,21 @@ func (s *search) visit(r *Evidence) {
 		if c.Certain && !c.Once {
 			c.Reports = s.reports(r)
 		}
-		s.found = append(s.found, c)
+		s.found = append(s.found, s.explained(c))
 	}
-	if r.stopping != nil {
+	if r.stopping != nil && !(r.ofJob && len(r.causes) > 0) {
 		s.found = append(s.found, r.stopping.cause(r.Ref, time.Now()))
 	}
 	children := s.relevantChildren(r)
 	first := r.firstOutdated(children)
-	for _, child := range children {
+	live := len(children)
+	if r.replaces() {
+		live = endedLast(children)
+	}
+	for i, child := range children {
+		if i == live && s.hasFault(before) {
+			break // what has ended was replaced
+		}
 		index := len(s.found)
 		s.visit(child)
 		if r.isOutdated(child) {
@@ -165,12 +196,29 @@ func (s *search) visit(r *Evidence) {
 		message := "no pod with the labels " + r.podSelector + " is ready to receive its traffic"
 		s.found = append(s.found, Cause{Object: r.Ref, Count: 1, Message: message})
 	}
-	if len(s.found) == before {
-		s.found = append(s.found, s.warningCauses(r)...)
+	s.visitRest(r, before)
+}
+
+// visitRest adds what explains an object if neither its status nor its child objects have added
+// anything to the number of causes before.
+func (s *search) visitRest(r *Evidence, before int) {
+	for _, find := range []func(*Evidence) []Cause{
+		func(r *Evidence) []Cause { return s.related.gone[r.UID] },
+		s.recentFailures, s.warningCauses, (*Evidence).lastCauses,
+	} {
+		if len(s.found) > before {
+			return
+		}
+		for _, c := range find(r) {
+			s.found = append(s.found, s.explained(c))
+		}
 	}
-	if len(s.found) == before {
-		s.found = append(s.found, r.fallback...)
-	}
+}
+
+// hasFault reports whether a cause that is certain to be one was added to the number of causes
+// before.
+func (s *search) hasFault(before int) bool {
+	return slices.ContainsFunc(s.found[before:], func(c Cause) bool { return !c.Idle && c.Delay == 0 })
 }
 
 // relevantChildren returns the child objects on which the readiness of an object depends, sorted by
@@ -203,43 +251,6 @@ func (s *search) lacksEndpoints(r *Evidence) bool {
 	return known
 }
 
-// warningCauses returns the latest Warning event about an object for each reason.
-func (s *search) warningCauses(r *Evidence) []Cause {
-	latest := map[string]*warning{}
-	for _, related := range s.related.byOwner[r.UID] {
-		w := related.warning
-		switch {
-		case w == nil || r == s.root && w.time < s.changed:
-		case r.Ref.GroupKind() == podKind && w.reason == "BackOff": // the container's status has it
-		case latest[w.reason] == nil || w.time >= latest[w.reason].time:
-			latest[w.reason] = w
-		}
-	}
-	var causes []Cause
-	for _, w := range latest {
-		found := Cause{Object: r.Ref, Count: 1, Message: join(w.reason, w.message)}
-		found.grade(w.reason, w.message)
-		found.Reports = s.reports(r)
-		if r.Ref.GroupKind() == podKind {
-			found.similarity = w.reason // the message often has the address of the pod
-		}
-		causes = append(causes, found)
-	}
-	slices.SortFunc(causes, func(a, b Cause) int { return cmp.Compare(a.Message, b.Message) })
-	return causes
-}
-
-// reports returns the number of Warning events about an object, with their repetitions.
-func (s *search) reports(r *Evidence) int {
-	total := 0
-	for _, related := range s.related.byOwner[r.UID] {
-		if related.warning != nil {
-			total += related.warning.count
-		}
-	}
-	return total
-}
-
 // merged merges equal causes of objects of one kind.
 func (s *search) merged() []Cause {
 	var merged []Cause
@@ -249,6 +260,7 @@ func (s *search) merged() []Cause {
 			merged[i].Stuck = merged[i].Stuck || c.Stuck
 			merged[i].Certain = merged[i].Certain || c.Certain
 			merged[i].Reports += c.Reports
+			merged[i].Delay = min(merged[i].Delay, c.Delay)
 			continue
 		}
 		merged = append(merged, c)

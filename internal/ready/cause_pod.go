@@ -13,6 +13,9 @@ const schedulingPatience = 10 * time.Second
 
 // podCauses returns why a pod is not scheduled, or why its containers do not run.
 func podCauses(pod *unstructured.Unstructured) []Cause {
+	if c, ok := ownReason(pod); ok {
+		return []Cause{c}
+	}
 	if c := ConditionOf(pod, "PodScheduled"); c.Status == "False" {
 		unscheduled := cause(pod, "cannot be scheduled: %s", oneLine(c.Message))
 		// A pod without a volume is not stuck: the volume may be provisioned.
@@ -34,6 +37,19 @@ func podCauses(pod *unstructured.Unstructured) []Cause {
 	return causes
 }
 
+// ownReason returns the reason that the status of a pod itself has: it was evicted, rejected or
+// preempted, or its node is lost. The ends of its containers follow from that.
+func ownReason(pod *unstructured.Unstructured) (Cause, bool) {
+	reason, message := text(pod, "status", "reason"), text(pod, "status", "message")
+	if c := ConditionOf(pod, "DisruptionTarget"); reason == "" && c.isTrue() &&
+		(isEnded(pod) || pod.GetDeletionTimestamp() != nil) {
+		reason, message = c.Reason, c.Message
+	}
+	c := cause(pod, "%s", join(reason, plain(message)))
+	c.similarity = reason // the message often has the numbers of the pod
+	return c, reason != ""
+}
+
 // isEnded reports whether all containers of a pod have ended for good.
 func isEnded(pod *unstructured.Unstructured) bool {
 	phase := text(pod, "status", "phase")
@@ -45,7 +61,7 @@ func isRunning(container map[string]any) bool {
 	return member(member(container, "state"), "running") != nil
 }
 
-// lastRunCauses returns the failures of containers that have been restarted.
+// lastRunCauses returns the failures of containers that run again.
 func lastRunCauses(pod *unstructured.Unstructured) []Cause {
 	var causes []Cause
 	for _, container := range containers(pod) {
@@ -70,7 +86,7 @@ func pendingCauses(obj *unstructured.Unstructured) []Cause {
 // has one that runs without being ready: the events about its probes explain more.
 func containerCause(pod *unstructured.Unstructured, container map[string]any) (Cause, bool) {
 	name, reason := str(container, "name"), str(container, "state", "waiting", "reason")
-	message := oneLine(str(container, "state", "waiting", "message"))
+	message := plain(str(container, "state", "waiting", "message"))
 	switch reason {
 	case "", "CrashLoopBackOff":
 		return terminationCause(pod, container, reason != "")
@@ -83,6 +99,12 @@ func containerCause(pod *unstructured.Unstructured, container map[string]any) (C
 		c.Certain = reason == "InvalidImageName"
 		c.Once = c.Certain // a name that cannot be parsed stays so
 		return c, true
+	case "RunContainerError":
+		return startCause(pod, name, message), true
+	case "PostStartHookError":
+		c := cause(pod, "%s", killText(name, postStartHook, hookMessage(message)))
+		c.similarity = name + " " + postStartHook
+		return c, true
 	default:
 		c := cause(pod, "container %s: %s", name, join(reason, message))
 		c.grade(reason, message)
@@ -90,27 +112,66 @@ func containerCause(pod *unstructured.Unstructured, container map[string]any) (C
 	}
 }
 
+// startCause returns the cause that the runtime cannot start a container. Whether the container
+// waits for that reason or is said to have ended, it has not run and has no log.
+func startCause(pod *unstructured.Unstructured, name, message string) Cause {
+	c := cause(pod, "%s", join("container "+name+" cannot start", message))
+	c.similarity = name + " cannot start"
+	return c
+}
+
+// postStartHook is the hook that runs when a container starts.
+const postStartHook = "postStart hook"
+
+// killText returns the message for a container that was killed because something failed.
+func killText(name, failed, why string) string {
+	return join("container "+name+" was killed, because its "+failed+" failed", why)
+}
+
 // terminationCause describes a container that failed, in its current or last run. The message is
 // the same in all states of a crash loop, so that its pods share one cause.
 func terminationCause(
 	pod *unstructured.Unstructured, container map[string]any, crashes bool,
 ) (Cause, bool) {
-	ended, bad := termination(container, "state")
+	forever := runsForever(pod, str(container, "name"))
+	last, bad := termination(container, "state", forever)
 	previous := false
 	if !bad && container["ready"] != true {
-		ended, previous = termination(container, "lastState")
+		last, previous = termination(container, "lastState", forever)
 		bad = previous
 	}
 	if !bad && !crashes {
 		return Cause{}, false
 	}
+	return endCause(pod, container, last, crashes, previous || crashes), true
+}
+
+// endCause returns the cause that a container ended, in its previous run or in the current one.
+func endCause(
+	pod *unstructured.Unstructured, container, last map[string]any, crashes, previous bool,
+) Cause {
+	name := str(container, "name")
+	reason, message := str(last, "reason"), oneLine(str(last, "message"))
+	if reason == "StartError" || reason == "ContainerCannotRun" {
+		c := startCause(pod, name, plain(message))
+		c.Stuck = crashes
+		return c
+	}
 	verb := ""
 	if crashes || text(pod, "spec", "restartPolicy") != "Never" {
 		verb = "crashes: it "
 	}
-	c := cause(pod, "container %s %s%s", str(container, "name"), verb, ended)
-	c.Container, c.Previous, c.Stuck = str(container, "name"), previous || crashes, crashes
-	return c, true
+	words := "ended"
+	if code, ok := last["exitCode"]; ok {
+		words = fmt.Sprintf("ended with exit code %v", code)
+	}
+	if reason != "Error" && reason != "Completed" && reason != "" {
+		words += " (" + reason + ")"
+	}
+	c := cause(pod, "container %s %s%s", name, verb, join(words, message))
+	c.Container, c.Previous, c.Stuck = name, previous, crashes
+	c.end = endingOf(pod, container, last)
+	return c
 }
 
 // pullMessage returns the message of a failed pull without the image. ErrImagePull and
@@ -125,21 +186,12 @@ func pullMessage(reason, message string) string {
 	return message
 }
 
-// termination describes the termination in one of a container's states, and reports whether it was
-// a failure.
-func termination(container map[string]any, state string) (string, bool) {
-	terminated, _ := member(member(container, state), "terminated").(map[string]any)
-	code, ok := terminated["exitCode"]
-	if !ok {
-		return "ended", false
-	}
-	words := fmt.Sprintf("ended with exit code %v", code)
-	reason := str(terminated, "reason")
-	if reason != "Error" && reason != "Completed" && reason != "" {
-		words += " (" + reason + ")"
-	}
-	if message := oneLine(str(terminated, "message")); message != "" {
-		words += ": " + message
-	}
-	return words, fmt.Sprint(code) != "0"
+// termination returns the end of a container in one of its states, and reports whether it was a
+// failure. A container that is to run forever fails however it ends.
+func termination(
+	container map[string]any, state string, forever bool,
+) (last map[string]any, bad bool) {
+	last, _ = member(member(container, state), "terminated").(map[string]any)
+	code, ok := last["exitCode"]
+	return last, ok && (forever || fmt.Sprint(code) != "0")
 }

@@ -32,7 +32,7 @@ func TestCausesOfSequences(t *testing.T) {
 			var out strings.Builder
 			last := ""
 			for line := range strings.Lines(files["sequence"]) {
-				at := s.play(t, strings.TrimSpace(line))
+				at := s.play(strings.TrimSpace(line))
 				if now := s.causes(); now != last {
 					fmt.Fprintf(&out, "%s%s", at, now)
 					last = now
@@ -82,8 +82,7 @@ func (s *sequence) causes() string {
 }
 
 // play handles one line: the status of a pod, its end, or an event. It returns the time.
-func (s *sequence) play(t *testing.T, line string) string {
-	t.Helper()
+func (s *sequence) play(line string) string {
 	fields := strings.Fields(line)
 	at := fields[0]
 	stamp := "2026-01-01T" + at + "Z"
@@ -93,7 +92,7 @@ func (s *sequence) play(t *testing.T, line string) string {
 	case "gone":
 		s.family.Delete(object.Ref{Kind: "Pod", Namespace: "shop", Name: fields[2]})
 	default:
-		pod := s.pod(t, stamp, fields[1], line[len(at)+1+len(fields[1]):])
+		pod := s.pod(stamp, fields[1], line[len(at)+1+len(fields[1]):])
 		s.family.Add(EvidenceOf(pod, Of(pod)))
 	}
 	return at
@@ -121,8 +120,7 @@ var recorded = regexp.MustCompile(
 	`(\w+):(\w+)/(\w*)(?:\((\d+)\))? r(\d+)([+-])(?: last=(\w+)\((\d+)\))?`)
 
 // pod returns the pod of a line: PHASE REASON CONTAINERS, and DELETING if it is being deleted.
-func (s *sequence) pod(t *testing.T, stamp, name, line string) *unstructured.Unstructured {
-	t.Helper()
+func (s *sequence) pod(stamp, name, line string) *unstructured.Unstructured {
 	p := s.pods[name]
 	if p == nil {
 		p = &recordedPod{stamp, map[string]string{}, map[string]string{}, "", ""}
@@ -155,7 +153,8 @@ func (s *sequence) pod(t *testing.T, stamp, name, line string) *unstructured.Uns
 	meta := map[string]any{
 		"namespace": "shop", "name": name, "uid": name, "creationTimestamp": p.created,
 		"ownerReferences": []any{map[string]any{
-			"uid": string(s.owner.GetUID()), "apiVersion": s.owner.GetAPIVersion(), "kind": s.owner.GetKind(),
+			"uid": string(s.owner.GetUID()), "apiVersion": s.owner.GetAPIVersion(),
+			"kind": s.owner.GetKind(),
 		}},
 	}
 	if strings.HasSuffix(line, "DELETING") {

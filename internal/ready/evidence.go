@@ -1,7 +1,6 @@
 package ready
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -23,24 +22,18 @@ type Evidence struct {
 	fallback   []Cause     // used if there are neither causes nor events
 	warning    *warning    // of an event
 	healthy    bool        // explains nothing
+	current    bool        // its status is Current: no event about it counts
 	unobserved bool        // the status is about an earlier generation
 	leaving    bool        // it is being deleted
 	stopping   *stopping   // of a pod that is being deleted
 
-	revision     string   // of a Deployment or ReplicaSet
-	rollout      rollout  // of a StatefulSet or DaemonSet
-	podRevisions []string // of a pod: its labels that hold the workload's revision
-	ended        bool     // of a pod: it has succeeded or failed
-	podSelector  string   // of a Service
-	endpoints    int      // of an EndpointSlice: the number of ready endpoints
+	revision string  // of a Deployment or ReplicaSet
+	rollout  rollout // of a StatefulSet or DaemonSet
+	podEvidence
+	podSelector string // of a Service
+	endpoints   int    // of an EndpointSlice: the number of ready endpoints
 
 	kinds []RelatedKind
-}
-
-// warning is a Warning event.
-type warning struct {
-	reason, message, time string
-	count                 int // how often it was reported
 }
 
 // RelatedKind is a kind of child objects and the labels that all of them carry; none if unknown.
@@ -63,13 +56,9 @@ func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 	kind := obj.GroupVersionKind().GroupKind()
 	if kind.Kind == "Event" {
 		r.owners = []types.UID{types.UID(text(obj, "involvedObject", "uid"))}
-		r.warning = &warning{
-			reason:  text(obj, "reason"),
-			message: oneLine(text(obj, "message")),
-			time:    eventTime(obj),
-			count:   int(max(count(obj, 1, "series", "count"), count(obj, 1, "count"))),
-		}
-		r.healthy = text(obj, "type") != "Warning"
+		explains := false
+		r.warning, explains = warningOf(obj)
+		r.healthy = !explains
 		return r
 	}
 	for _, owner := range obj.GetOwnerReferences() {
@@ -79,6 +68,7 @@ func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 		r.readLeaving(obj)
 		return r
 	}
+	r.current = s.State == Current && s.Reason != NotReported
 	r.unobserved = s.Reason == NotObserved || kind.Group == "apps" && !isObserved(obj)
 	r.kinds = relatedKinds(kind, obj)
 	if read := readers[kind]; read != nil {
@@ -139,16 +129,7 @@ var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, S
 	},
 	podKind: func(e *Evidence, obj *unstructured.Unstructured, s Status) {
 		e.healthy = s.State == Current
-		e.ended = isEnded(obj)
-		e.causes = podCauses(obj)
-		if e.fallback = append(lastRunCauses(obj), slowCauses(obj)...); len(e.fallback) == 0 {
-			e.fallback = pendingCauses(obj)
-		}
-		for _, label := range []string{"controller-revision-hash", "pod-template-generation"} {
-			if mark := text(obj, "metadata", "labels", label); mark != "" {
-				e.podRevisions = append(e.podRevisions, mark)
-			}
-		}
+		e.readPod(obj)
 	},
 	{Kind: "PersistentVolumeClaim"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
 		if text(obj, "status", "phase") == "Pending" && text(
@@ -196,12 +177,6 @@ func textsAt(obj *unstructured.Unstructured, path ...string) map[string]string {
 		}
 	}
 	return found
-}
-
-// eventTime returns when an event was last seen. Times in the API's format compare as text.
-func eventTime(event *unstructured.Unstructured) string {
-	return cmp.Or(text(event, "series", "lastObservedTime"), text(event, "lastTimestamp"),
-		text(event, "eventTime"), text(event, "metadata", "creationTimestamp"))
 }
 
 // replicaFailureCauses returns why pods cannot be created.

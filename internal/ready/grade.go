@@ -12,10 +12,11 @@ import (
 
 // How long a reported cause must last: missingPatience before it counts as stuck, since a
 // controller may still create what is missing, and doubtDelay before it is printed if it is often
-// transient.
+// transient. The status of a pod shows the same fault as an event after statusDelay at the latest.
 const (
 	missingPatience = 10 * time.Second
 	doubtDelay      = 5 * time.Second
+	statusDelay     = 2 * time.Second
 )
 
 // notFound matches the reports of Kubernetes about objects that do not exist, such as
@@ -76,6 +77,11 @@ func (c *Cause) grade(reason, message string) {
 		}
 	case "FailedMount":
 		c.Delay = doubtDelay // what new namespaces get, and what the same run applies, is there soon
+	case "Unhealthy":
+		c.Delay = doubtDelay // programs need a moment to start
+		if strings.HasPrefix(message, "Startup probe ") {
+			c.Delay = slowDelay // it is there for programs that need long
+		}
 	case "FailedScheduling":
 		c.Delay = claimDelay(message)
 	}

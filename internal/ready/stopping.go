@@ -48,7 +48,7 @@ func stoppingOf(pod *unstructured.Unstructured) *stopping {
 		specified:  ok && specified == seconds,
 		node:       text(pod, "spec", "nodeName"),
 		ended:      isEnded(pod) || seconds == 0,
-		finalizers: pod.GetFinalizers(),
+		finalizers: finalizersOf(pod),
 	}
 	s.since = pod.GetDeletionTimestamp().Add(-s.grace) // the API adds the grace period
 	for _, container := range list(pod, "spec", "containers") {
@@ -90,6 +90,7 @@ func (r *Evidence) readLeaving(obj *unstructured.Unstructured) {
 	switch kind := r.Ref.GroupKind(); {
 	case kind == podKind:
 		r.stopping = stoppingOf(obj)
+		r.readLeavingPod(obj)
 		r.owners = append(r.owners, podsOf(r.Ref.Namespace))
 		return
 	case kind == namespaceKind:
@@ -121,11 +122,14 @@ func (r *Evidence) childrenOwner() types.UID {
 	return r.UID
 }
 
+// jobTracking is the finalizer of pods until their Job has counted them.
+const jobTracking = "batch.kubernetes.io/job-tracking"
+
 // finalizersOf returns the finalizers for which the deletion of an object waits. It omits that of
-// the garbage collector: the dependents of the object explain more.
+// the garbage collector, since the dependents of the object explain more, and that of Jobs.
 func finalizersOf(obj *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(obj.GetFinalizers(), func(name string) bool {
-		return name == metav1.FinalizerDeleteDependents
+		return name == metav1.FinalizerDeleteDependents || name == jobTracking
 	})
 }
 

@@ -1,0 +1,173 @@
+package ready
+
+import (
+	"cmp"
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// warning is a Warning event, or the Normal event that the kubelet kills a container.
+type warning struct {
+	reason, message string
+	time            string // in whole seconds
+	container       string // empty for an event about the whole object
+	count           int    // how often it was reported
+	failed          string // what failed, so that a container is killed; empty for a Warning event
+}
+
+// harmless are the reasons of Warning events about pods that keep no pod from being ready, and of
+// those that the status of the pod repeats at any rate.
+var harmless = map[string]bool{
+	"BackOff": true, "CheckLimitsForResolvConf": true, "DNSConfigForming": true,
+	"ExceededGracePeriod": true, "FailedKillPod": true, "FailedPreStopHook": true,
+	"FailedToRetrieveImagePullSecret": true, "MissingClusterDNS": true, "PolicyViolation": true,
+	"ProbeWarning": true,
+}
+
+// killReason is the reason of the event that the kubelet kills a container.
+const killReason = "Killing"
+
+// killMessage matches the messages of such events that name a probe or hook. The others are about
+// pods that are deleted.
+var killMessage = regexp.MustCompile(`failed (liveness|startup) probe|^FailedPost(StartHook)$`)
+
+// fieldPath matches the path of a container in the object that an event is about.
+var fieldPath = regexp.MustCompile(`\{(.+)\}$`)
+
+// warningOf returns what an event reports, and whether that explains anything.
+func warningOf(event *unstructured.Unstructured) (*warning, bool) {
+	w := &warning{
+		reason:  text(event, "reason"),
+		message: oneLine(text(event, "message")),
+		time:    eventTime(event),
+		count:   int(max(count(event, 1, "series", "count"), count(event, 1, "count"))),
+	}
+	if path := fieldPath.FindStringSubmatch(text(event, "involvedObject", "fieldPath")); path != nil {
+		w.container = path[1]
+	}
+	if w.reason == killReason {
+		switch m := killMessage.FindStringSubmatch(w.message); {
+		case m == nil:
+		case m[2] != "":
+			w.failed = postStartHook
+		default:
+			w.failed = m[1] + " probe" // as in the events that it has failed
+		}
+	}
+	return w, w.failed != "" || text(event, "type") == "Warning"
+}
+
+// compare orders events by time.
+func (w *warning) compare(other *warning) int {
+	return cmp.Or(cmp.Compare(w.time, other.time), cmp.Compare(w.message, other.message))
+}
+
+// eventTime returns when an event was last seen.
+func eventTime(event *unstructured.Unstructured) string {
+	return inSeconds(cmp.Or(text(event, "series", "lastObservedTime"), text(event, "lastTimestamp"),
+		text(event, "eventTime"), text(event, "metadata", "creationTimestamp")))
+}
+
+// inSeconds returns a time in the API's format without fractions of a second. Such times compare as
+// text.
+func inSeconds(at string) string {
+	const length = len("2006-01-02T15:04:05")
+	return at[:min(len(at), length)]
+}
+
+// warningCauses returns the latest Warning event about an object for each reason, the newest first.
+func (s *search) warningCauses(r *Evidence) []Cause {
+	isPod := r.Ref.GroupKind() == podKind
+	latest := map[string]*warning{}
+	for w := range s.warnings(r.UID) {
+		switch {
+		case w.failed != "" || r.current || isPod && harmless[w.reason]:
+		case r == s.root && w.time < s.changed || w.time != "" && w.time < r.since(w.container):
+		case latest[w.reason] == nil || latest[w.reason].compare(w) < 0:
+			latest[w.reason] = w
+		}
+	}
+	var causes []Cause
+	for _, w := range latest {
+		causes = append(causes, s.warningCause(r, w, isPod))
+	}
+	slices.SortFunc(causes, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(b.time, a.time), cmp.Compare(a.Message, b.Message))
+	})
+	return causes
+}
+
+func (s *search) warningCause(r *Evidence, w *warning, isPod bool) Cause {
+	message := w.message
+	if isPod {
+		message = plain(message)
+	}
+	found := Cause{Object: r.Ref, Count: 1, Message: join(w.reason, message), time: w.time}
+	found.grade(w.reason, message)
+	found.Reports = s.reports(r)
+	if isPod {
+		found.similarity = w.reason // the message often has the address of the pod
+		found.Delay = max(found.Delay, statusDelay)
+	}
+	return found
+}
+
+// explained returns a cause that a container ended. If the kubelet killed the container, the cause
+// is the probe or hook that failed.
+func (s *search) explained(c Cause) Cause {
+	if c.end == nil {
+		return c
+	}
+	var kill, probe *warning
+	for w := range s.warnings(c.end.pod) {
+		if w.container == c.end.container && w.failed != "" && (kill == nil || kill.compare(w) < 0) {
+			kill = w
+		}
+	}
+	if kill == nil || !c.end.isBy(kill) {
+		return c
+	}
+	for w := range s.warnings(c.end.pod) {
+		if w.container == kill.container && strings.HasPrefix(strings.ToLower(w.message), kill.failed) &&
+			(probe == nil || probe.compare(w) < 0) {
+			probe = w
+		}
+	}
+	c.similarity = c.end.container + " " + kill.failed
+	if kill.failed == postStartHook {
+		c.Container = "" // its log does not say why the hook failed
+	}
+	why := ""
+	if probe != nil {
+		_, why, _ = strings.Cut(probe.message, ": ")
+	}
+	c.Message = killText(c.end.container, kill.failed, why)
+	return c
+}
+
+// reports returns the number of Warning events about an object, with their repetitions.
+func (s *search) reports(r *Evidence) int {
+	total := 0
+	for w := range s.warnings(r.UID) {
+		if w.failed == "" {
+			total += w.count
+		}
+	}
+	return total
+}
+
+// warnings returns the events about an object.
+func (s *search) warnings(about types.UID) iter.Seq[*warning] {
+	return func(yield func(*warning) bool) {
+		for _, related := range s.related.byOwner[about] {
+			if related.warning != nil && !yield(related.warning) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package ready
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// provenAfter is how long a container must have run since its last failure until a failing probe
+// explains more than that failure.
+const provenAfter = 10 * time.Second
+
+// ending is the end of a run of a container.
+type ending struct {
+	pod       types.UID
+	container string
+	started   string // time at which the run was started
+	again     string // time at which the next run was started; empty without one
+	code      string // exit code
+	oom       bool   // it used too much memory
+}
+
+func endingOf(pod *unstructured.Unstructured, container, last map[string]any) *ending {
+	return &ending{
+		pod: pod.GetUID(), container: str(container, "name"),
+		started: inSeconds(str(last, "startedAt")),
+		again:   inSeconds(str(container, "state", "running", "startedAt")),
+		code:    fmt.Sprint(last["exitCode"]), oom: str(last, "reason") == "OOMKilled",
+	}
+}
+
+// isBy reports whether the kubelet ended the run, according to its latest event that it kills the
+// container. It does not repeat its events often, so that exit codes count too: programs that get
+// SIGTERM succeed, or end by a signal.
+func (e *ending) isBy(kill *warning) bool {
+	stopped := e.code == "0" || e.code == "137" || e.code == "143" // 128 + SIGKILL, SIGTERM
+	return !e.oom && (stopped || kill.time >= e.started)
+}
+
+// isProven reports whether the next run had gone on for a while at a time.
+func (e *ending) isProven(at string) bool {
+	const layout = "2006-01-02T15:04:05"
+	began, err := time.Parse(layout, e.again)
+	until, failed := time.Parse(layout, at)
+	return err != nil || failed != nil || until.Sub(began) >= provenAfter
+}
+
+// runsForever reports whether the kubelet starts a container again however it ends.
+func runsForever(pod *unstructured.Unstructured, name string) bool {
+	for _, init := range list(pod, "spec", "initContainers") {
+		if str(init, "name") == name {
+			return str(init, "restartPolicy") == "Always" // a sidecar
+		}
+	}
+	return text(pod, "spec", "restartPolicy") == "Always"
+}
+
+// earlierFailures returns the failures of containers of a pod from before it was deleted. After
+// that they end because the kubelet stops them.
+func earlierFailures(pod *unstructured.Unstructured) []Cause {
+	deleted := pod.GetDeletionTimestamp().Time
+	if grace := pod.GetDeletionGracePeriodSeconds(); grace != nil {
+		deleted = deleted.Add(-time.Duration(*grace) * time.Second)
+	}
+	var causes []Cause
+	for _, container := range containers(pod) {
+		for _, state := range [...]string{"state", "lastState"} {
+			last, bad := termination(container, state, runsForever(pod, str(container, "name")))
+			if ended := str(last, "finishedAt"); bad && (state == "lastState" ||
+				ended < deleted.UTC().Format(time.RFC3339)) {
+				causes = append(causes, endCause(pod, container, last, false, state == "lastState"))
+				break
+			}
+		}
+	}
+	return causes
+}

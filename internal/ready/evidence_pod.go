@@ -1,0 +1,121 @@
+package ready
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// podEvidence is the evidence that pods alone have.
+type podEvidence struct {
+	podRevisions []string          // labels that hold the workload's revision
+	ended        bool              // it has succeeded or failed
+	ofJob        bool              // a Job owns it
+	lastRuns     []Cause           // failures of containers that run again
+	changed      string            // time since which the pod is not ready or can start containers
+	started      map[string]string // when the containers that run were started
+}
+
+// readPod reads the evidence of a pod that is not being deleted.
+func (r *Evidence) readPod(pod *unstructured.Unstructured) {
+	r.ended, r.ofJob = isEnded(pod), isOfJob(pod)
+	r.causes, r.lastRuns = podCauses(pod), lastRunCauses(pod)
+	r.fallback = slowCauses(pod)
+	if len(r.fallback)+len(r.lastRuns) == 0 {
+		r.fallback = pendingCauses(pod)
+	}
+	for _, label := range []string{"controller-revision-hash", "pod-template-generation"} {
+		if mark := text(pod, "metadata", "labels", label); mark != "" {
+			r.podRevisions = append(r.podRevisions, mark)
+		}
+	}
+	if c := ConditionOf(pod, "Ready"); c.isFalse() {
+		r.changed = inSeconds(c.time)
+	}
+	if c := ConditionOf(pod, "PodReadyToStartContainers"); c.isTrue() {
+		r.changed = max(r.changed, inSeconds(c.time))
+	}
+	r.started = map[string]string{}
+	for _, container := range containers(pod) {
+		if at := str(container, "state", "running", "startedAt"); at != "" {
+			r.started[str(container, "name")] = inSeconds(at)
+		}
+	}
+}
+
+// readLeavingPod reads why a pod is being deleted. That of a Job may be because it failed.
+func (r *Evidence) readLeavingPod(pod *unstructured.Unstructured) {
+	r.ofJob = isOfJob(pod)
+	if c, ok := ownReason(pod); ok {
+		r.causes = append(r.causes, c)
+	} else if r.ofJob {
+		r.causes = earlierFailures(pod)
+	}
+}
+
+// isOfJob reports whether a Job controls a pod.
+func isOfJob(pod *unstructured.Unstructured) bool {
+	for _, owner := range pod.GetOwnerReferences() {
+		if owner.Kind == jobKind.Kind && strings.HasPrefix(owner.APIVersion, jobKind.Group+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// since returns the time since which events about an object, or about a container of a pod, are
+// about its present state. It is empty if that is not known.
+func (r *Evidence) since(container string) string {
+	return max(r.changed, r.started[container])
+}
+
+// failures returns the causes that a container of a pod ended.
+func (r *Evidence) failures() []Cause {
+	var found []Cause
+	for _, causes := range [][]Cause{r.causes, r.lastRuns} {
+		for _, c := range causes {
+			if c.end != nil {
+				found = append(found, c)
+			}
+		}
+	}
+	return found
+}
+
+// lastCauses returns the causes that explain an object if nothing else does.
+func (r *Evidence) lastCauses() []Cause {
+	return append(r.lastRuns[:len(r.lastRuns):len(r.lastRuns)], r.fallback...)
+}
+
+// recentFailures returns the failures of containers of a pod that run again, unless an event says
+// that they still fail their probe after a while.
+func (s *search) recentFailures(r *Evidence) []Cause {
+	var found []Cause
+	for _, c := range r.lastRuns {
+		proven := false
+		for w := range s.warnings(r.UID) {
+			proven = proven || w.reason == "Unhealthy" &&
+				(w.container == "" || w.container == c.end.container) && c.end.isProven(w.time)
+		}
+		if !proven {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// replaces reports whether the controller of an object leaves pods that ended behind, and creates
+// others in their place.
+func (r *Evidence) replaces() bool {
+	return r.Ref.GroupKind() == replicaSetKind || r.Ref.Kind == "ReplicationController"
+}
+
+// endedLast moves pods that have ended behind the others, and returns the number of the others.
+func endedLast(pods []*Evidence) int {
+	isLive := func(pod *Evidence) bool { return !pod.ended }
+	ended := slices.DeleteFunc(slices.Clone(pods), isLive)
+	live := slices.DeleteFunc(slices.Clone(pods), func(pod *Evidence) bool { return pod.ended })
+	copy(pods, append(live, ended...))
+	return len(pods) - len(ended)
+}
