@@ -55,6 +55,9 @@ func ref(text string) object.Ref {
 	if kind == "Deployment" {
 		r.Group = "apps"
 	}
+	if kind == "Job" {
+		r.Group = "batch"
+	}
 	if kind == "Widget" {
 		r.Group = "example.com"
 	}

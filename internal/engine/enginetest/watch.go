@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -61,12 +63,20 @@ func (c *Cluster) present(ref object.Ref) cluster.ObjectEvent {
 	return cluster.ObjectEvent{Ref: ref, Version: strconv.Itoa(max(c.version, 1))}
 }
 
-// WatchQuery reports the objects of a kind and namespace that have the labels, and then every
-// change.
+// WatchQuery reports the objects of a kind and namespace that have the labels and fields, and then
+// every change. It knows the fields type and reason of events.
 func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(cluster.ObjectEvent)) {
 	selector, err := labels.Parse(s.Labels)
 	if err != nil {
 		panic(err) // the engine made it
+	}
+	chosen, err := fields.ParseSelector(s.Fields)
+	if err != nil {
+		panic(err)
+	}
+	selects := func(obj *unstructured.Unstructured) bool {
+		return obj != nil && selector.Matches(labels.Set(obj.GetLabels())) &&
+			chosen.Matches(eventFields(obj))
 	}
 	w := &watcher{more: make(chan struct{}, 1)}
 	if c.forbids(s.Kind, s.Namespace) {
@@ -83,8 +93,7 @@ func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(clus
 			return e, e.Listed
 		}
 		before := selected[e.Ref]
-		selected[e.Ref] = e.Object != nil && selector.Matches(labels.Set(e.Object.GetLabels()))
-		if selected[e.Ref] {
+		if selected[e.Ref] = selects(e.Object); selected[e.Ref] {
 			return e, true
 		}
 		return cluster.ObjectEvent{Ref: e.Ref, Version: strconv.Itoa(versionOf(e))}, before
@@ -98,6 +107,15 @@ func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(clus
 	c.watchers = append(c.watchers, w)
 	c.mu.Unlock()
 	c.follow(ctx, w, see)
+}
+
+// eventFields returns the fields of an event that selectors know.
+func eventFields(event *unstructured.Unstructured) fields.Set {
+	set := fields.Set{}
+	for _, name := range []string{"type", "reason"} {
+		set[name], _, _ = unstructured.NestedString(event.Object, name)
+	}
+	return set
 }
 
 // Log returns the log that was set for a pod, whatever the container.
