@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -36,9 +35,8 @@ type siblings struct {
 	unused  bool  // all steps that needed them have settled
 }
 
-// at returns the place of a kind and namespace.
-func (t *relatedTracker) at(kind schema.GroupKind, namespace string) *relatedPlace {
-	at := place{kind, namespace}
+// at returns the watches of a place.
+func (t *relatedTracker) at(at place) *relatedPlace {
 	if t.places[at] == nil {
 		t.places[at] = &relatedPlace{
 			place: at, objects: map[object.Ref]*unstructured.Unstructured{},
@@ -118,7 +116,7 @@ func (t *relatedTracker) watchChildren(
 ) {
 	keys := slices.Sorted(maps.Keys(query.labels))
 	for _, kind := range query.kinds {
-		p := t.at(kind, namespace)
+		p := t.at(place{GroupKind: kind, namespace: namespace})
 		if !slices.ContainsFunc(p.keys, func(k []string) bool { return slices.Equal(k, keys) }) {
 			p.keys = append(p.keys, keys)
 			for ref, obj := range p.objects {

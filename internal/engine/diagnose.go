@@ -33,12 +33,16 @@ type diagnosis struct {
 
 // scheduleDiagnosis schedules the next diagnosis: soon if related objects are watched already.
 func (r *run) scheduleDiagnosis() {
-	if r.options.NoCauses {
-		return
-	}
 	pause := diagnoseAfter
 	if r.diagnosis.begun {
 		pause = diagnosePause
+	}
+	r.scheduleDiagnosisAfter(pause)
+}
+
+func (r *run) scheduleDiagnosisAfter(pause time.Duration) {
+	if r.options.NoCauses {
+		return
 	}
 	if at := time.Now().Add(pause); r.diagnosis.at.IsZero() || at.Before(r.diagnosis.at) {
 		r.diagnosis.at = at
@@ -76,7 +80,8 @@ func (r *run) lingers(now time.Time) func(*track) bool {
 		if !t.waiting || r.observing != nil {
 			return t.waiting
 		}
-		return !r.isUnreported(t) && t.seen.evidence.Observed() && r.diagnosis.due(t.lingersAt(), now)
+		return !r.isUnreported(t) && t.seen.evidence.Observed() &&
+			(t.seen.evidence.DeletesPods() || r.diagnosis.due(t.lingersAt(), now))
 	}
 }
 

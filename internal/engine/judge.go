@@ -88,6 +88,9 @@ func (r *run) released(i int) {
 func (r *run) wait(i int) {
 	t := &r.tracks[i]
 	r.scheduleDiagnosis()
+	if t.seen.evidence != nil && t.seen.evidence.DeletesPods() {
+		r.scheduleDiagnosisAfter(0) // its pods are watched from the beginning
+	}
 	if !t.announced || !t.shown.sameStatus(t.seen.verdict) {
 		r.emitStatus(i, false)
 	}

@@ -37,6 +37,7 @@ type relatedTracker struct {
 type place struct {
 	schema.GroupKind
 	namespace string
+	fields    string // selector for events; others have none
 }
 
 // relatedWatch is one watch of a place.
@@ -70,10 +71,7 @@ func (t *relatedTracker) start(ctx context.Context, w *relatedWatch) {
 	t.listing++
 	query := cluster.Query{
 		Kind: w.place.GroupKind, Namespace: w.place.namespace, Labels: w.selector.String(),
-		Once: t.once,
-	}
-	if query.Kind == eventKind {
-		query.Fields = "type=Warning"
+		Fields: w.place.fields, Once: t.once,
 	}
 	t.cluster.WatchQuery(ctx, query, func(seen cluster.ObjectEvent) {
 		e := relatedEvent{ObjectEvent: seen, watch: w}
@@ -140,8 +138,8 @@ func (t *relatedTracker) handleAll(ctx context.Context, quiet time.Duration) {
 func (r *run) watchRelated(ctx context.Context, wanted func(*track) bool) bool {
 	missing := map[*relatedPlace][]labels.Set{}
 	var order []*relatedPlace
-	need := func(kind schema.GroupKind, namespace string, with labels.Set) {
-		p := r.related.at(kind, namespace)
+	need := func(at place, with labels.Set) {
+		p := r.related.at(at)
 		if p.watchOf(with, false) != nil {
 			return
 		}
@@ -160,9 +158,9 @@ func (r *run) watchRelated(ctx context.Context, wanted func(*track) bool) bool {
 			if t.queried && query != nil && slices.Contains(query.kinds, kind.GroupKind) {
 				with = labels.Merge(with, query.labels) // so that the watch for the rules suffices
 			}
-			need(kind.GroupKind, cmp.Or(kind.Namespace, ref.Namespace), with)
+			need(place{kind.GroupKind, cmp.Or(kind.Namespace, ref.Namespace), kind.Fields}, with)
 		}
-		need(eventKind, cmp.Or(ref.Namespace, "default"), nil)
+		need(place{eventKind, cmp.Or(ref.Namespace, "default"), "type=Warning"}, nil)
 	})
 	for _, p := range order {
 		selector := selectorOf(missing[p])

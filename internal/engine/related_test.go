@@ -41,7 +41,7 @@ func TestChildrenAreWholeLists(t *testing.T) {
 		with := map[string]string{"of": of}
 		r.watchChildren(t.Context(), step, "n", &childQuery{pods, with}, with)
 	}
-	p := r.at(pods[0], "n")
+	p := r.at(place{GroupKind: pods[0], namespace: "n"})
 	report := func(watch int, name, of string) []int {
 		return r.handle(podEvent(p.watches[watch], name, map[string]string{"of": of}))
 	}
@@ -73,7 +73,7 @@ func TestUnusedChildrenAreDropped(t *testing.T) {
 	watch(0, "a")
 	watch(1, "a")
 	watch(2, "b")
-	p := r.at(pods[0], "n")
+	p := r.at(place{GroupKind: pods[0], namespace: "n"})
 	report := func(watch int, name, of string) {
 		r.handle(podEvent(p.watches[watch], name, map[string]string{"app": "x", "of": of}))
 	}
@@ -113,7 +113,7 @@ func TestUnusedChildrenAreDropped(t *testing.T) {
 // labels than it selects by.
 func TestWatchesThatKeepObjects(t *testing.T) {
 	r := newRelatedTracker(silent{}, false)
-	p, with := r.at(pods[0], "n"), labels.Set{"of": "a", "app": "x"}
+	p, with := r.at(place{GroupKind: pods[0], namespace: "n"}), labels.Set{"of": "a", "app": "x"}
 	r.start(t.Context(), &relatedWatch{place: p, selector: labels.Everything()})
 	r.handle(listEnd(p.watches[0]))
 	r.handle(podEvent(p.watches[0], "a1", with))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -31,6 +32,29 @@ var harmless = map[string]bool{
 
 // killReason is the reason of the event that the kubelet kills a container.
 const killReason = "Killing"
+
+// killEvents selects such events.
+var killEvents = RelatedKind{
+	GroupKind: schema.GroupKind{Kind: "Event"}, Fields: "reason=" + killReason,
+}
+
+// isProbed reports whether the kubelet may kill containers of a pod, or of the pods of a workload,
+// because a probe or hook failed.
+func isProbed(obj *unstructured.Unstructured) bool {
+	pod := field(obj, "spec", "template", "spec")
+	if obj.GroupVersionKind().GroupKind() == podKind {
+		pod = field(obj, "spec")
+	}
+	for _, part := range [...]string{"containers", "initContainers"} {
+		for _, container := range maps(member(pod, part)) {
+			if member(container, "livenessProbe") != nil || member(container, "startupProbe") != nil ||
+				valueAt(container, "lifecycle", "postStart") != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // killMessage matches the messages of such events that name a probe or hook. The others are about
 // pods that are deleted.

@@ -33,7 +33,8 @@ type Evidence struct {
 	podSelector string // of a Service
 	endpoints   int    // of an EndpointSlice: the number of ready endpoints
 
-	kinds []RelatedKind
+	kinds       []RelatedKind
+	deletesPods bool // its controller deletes pods that failed
 }
 
 // RelatedKind is a kind of child objects and the labels that all of them carry; none if unknown.
@@ -41,10 +42,15 @@ type RelatedKind struct {
 	schema.GroupKind
 	Labels    map[string]string
 	Namespace string // of the child objects; empty if it is that of the object
+	Fields    string // field selector for events that are not warnings; empty for others
 }
 
 // RelatedKinds returns the kinds of child objects that explain the object.
 func (r *Evidence) RelatedKinds() []RelatedKind { return r.kinds }
+
+// DeletesPods reports whether the controller of the object deletes pods that failed, with their
+// logs. They must be seen before.
+func (r *Evidence) DeletesPods() bool { return r.deletesPods }
 
 // Observed reports whether the status is about the current generation. A workload without an
 // observed generation is not observed; other objects without one are.
@@ -71,6 +77,9 @@ func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 	r.current = s.State == Current && s.Reason != NotReported
 	r.unobserved = s.Reason == NotObserved || kind.Group == "apps" && !isObserved(obj)
 	r.kinds = relatedKinds(kind, obj)
+	if hasPods(r) && isProbed(obj) {
+		r.kinds = append(r.kinds, killEvents)
+	}
 	if read := readers[kind]; read != nil {
 		read(r, obj, s)
 	} else {
@@ -98,6 +107,9 @@ var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, S
 	replicaSetKind: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
 		e.revision = annotation(obj, "deployment.kubernetes.io/revision")
 		e.causes = replicaFailureCauses(obj)
+	},
+	jobKind: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
+		e.deletesPods = text(obj, "spec", "template", "spec", "restartPolicy") == "OnFailure"
 	},
 	{Kind: "ReplicationController"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
 		e.causes = replicaFailureCauses(obj)
