@@ -181,7 +181,8 @@ func TestJobKeepsTheCauseOfItsFailure(t *testing.T) {
 		o := engine.Options{
 			DryRun: engine.DryRunNone, LogLines: 3, Limits: engine.Limits{Apply: limit.After(time.Minute)},
 		}
-		_, err := w.apply(t.Context(), policy(), o, want(ofPods("Job/a", "OnFailure", map[string]any{}))...)
+		_, err := w.apply(t.Context(), policy(), o,
+			want(ofPods("Job/a", "OnFailure", map[string]any{}))...)
 		if err != nil {
 			t.Fatal(err)
 		}
