@@ -305,8 +305,9 @@ func (l *logReader) wants(causes []ready.Cause) bool {
 // add adds the ends of the logs of failed containers to causes.
 func (l *logReader) add(ctx context.Context, causes []ready.Cause) {
 	for i, c := range causes {
-		if c.Container != "" {
-			causes[i].Log = l.cluster.Log(ctx, c.Object, c.Container, c.Previous, l.lines)
+		if c.Container != "" && !c.Gone {
+			log := l.cluster.Log(ctx, c.Object, c.Container, c.Previous, max(l.lines, traceLines))
+			causes[i].Log = excerpt(log, l.lines)
 		}
 	}
 }
