@@ -144,3 +144,13 @@ func TestNextCommandReplaces(t *testing.T) {
 		t.Errorf("NextCommand() = %s, want %s", got, want)
 	}
 }
+
+// TestNextCommandOmitsPodsThatAreGone describes the Job whose controller deleted the failed pod.
+func TestNextCommandOmitsPodsThatAreGone(t *testing.T) {
+	job := object.Ref{Group: "batch", Kind: "Job", Namespace: "shop", Name: "import"}
+	pod := object.Ref{Kind: "Pod", Namespace: "shop", Name: "import-1"}
+	got := view.NextCommand(job, []ready.Cause{{Object: pod, Container: "c", Gone: true}})
+	if want := "kubectl -n shop describe job.batch/import"; got != want {
+		t.Errorf("NextCommand() = %s, want %s", got, want)
+	}
+}
