@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -245,6 +246,7 @@ func nextCommand(ref object.Ref, causes []ready.Cause) string {
 			return kubectl(c.Object) + " delete " + strings.Replace(c.Object.Short(), "/", " ", 1)
 		}
 	}
+	causes = slices.DeleteFunc(slices.Clone(causes), func(c ready.Cause) bool { return c.Gone })
 	for _, c := range causes {
 		if c.Container != "" {
 			command := kubectl(c.Object) + " logs " + c.Object.Name + " -c " + c.Container
