@@ -20,7 +20,8 @@ const (
 	provisioner = "local.muster.dev/volumes"
 	// podRange is where pods on nodes without a range of their own have addresses.
 	podRange = "10.127.0.0/16"
-	// simulatedNodes selects the nodes that have no kubelet of their own.
+	// realNodes selects the nodes that have a kubelet of their own, simulatedNodes the others.
+	realNodes      = kubelet.RealNode + "=true"
 	simulatedNodes = kubelet.RealNode + "!=true"
 )
 

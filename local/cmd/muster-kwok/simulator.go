@@ -107,24 +107,25 @@ func (s *simulator) config(version string) (controllers.Config, error) {
 	functions := kubelet.Functions(time.Now)
 	functions["KubeletVersion"] = func() string { return version }
 	return controllers.Config{
-		ID:            "muster-kwok",
-		Clock:         clock.RealClock{},
-		DynamicClient: dynamic,
-		RESTClient:    plain,
-		RESTMapper:    mapper,
-		TypedClient:   s.client,
-		LocalStages:   local,
-		FuncMap:       functions,
-		// Pods follow their node.
-		ManageNodesWithLabelSelector: simulatedNodes,
-		NodeIP:                       s.address,
-		NodePort:                     s.port,
-		CIDR:                         podRange,
-		NodeLeaseDurationSeconds:     40,
-		NodeLeaseParallelism:         4,
-		NodePlayStageParallelism:     4,
-		PodPlayStageParallelism:      8,
-		PodsOnNodeSyncParallelism:    1,
+		ID:             "muster-kwok",
+		Clock:          clock.RealClock{},
+		DynamicClient:  dynamic,
+		RESTClient:     plain,
+		RESTMapper:     mapper,
+		TypedClient:    s.client,
+		LocalStages:    local,
+		FuncMap:        functions,
+		ManageAllNodes: true,
+		// Pods follow their node. A selector of the managed nodes would leave out those without labels.
+		DisregardStatusWithLabelSelector: realNodes,
+		NodeIP:                           s.address,
+		NodePort:                         s.port,
+		CIDR:                             podRange,
+		NodeLeaseDurationSeconds:         40,
+		NodeLeaseParallelism:             4,
+		NodePlayStageParallelism:         4,
+		PodPlayStageParallelism:          8,
+		PodsOnNodeSyncParallelism:        1,
 	}, nil
 }
 
