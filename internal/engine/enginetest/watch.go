@@ -118,8 +118,11 @@ func eventFields(event *unstructured.Unstructured) fields.Set {
 	return set
 }
 
-// Log returns the log that was set for a pod, whatever the container.
-func (c *Cluster) Log(_ context.Context, pod object.Ref, _ string, _ bool, lines int) []string {
+// Log returns the log that was set for a pod, whatever the container, unless the context has ended.
+func (c *Cluster) Log(ctx context.Context, pod object.Ref, _ string, _ bool, lines int) []string {
+	if ctx.Err() != nil {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	log := c.Logs[pod]
