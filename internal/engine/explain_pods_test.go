@@ -91,6 +91,32 @@ func TestCausesOfPods(t *testing.T) {
 			queries: "ReplicaSet.apps, Pod, Event type=Warning",
 		},
 		{
+			name: "ready again after a crash", container: map[string]any{},
+			play: func(w *world, put func(map[string]any)) {
+				put(starts)
+				time.Sleep(3 * time.Second)
+				again := runs(1)
+				again["conditions"] = []any{map[string]any{"type": "Ready", "status": "True"}}
+				again["containerStatuses"].([]any)[0].(map[string]any)["ready"] = true
+				put(again)
+			},
+			logs:    []string{"no database"},
+			queries: "ReplicaSet.apps, Pod, Event type=Warning",
+			want: "explained create deployment.apps/a: container c crashes: it ended with exit code 1 " +
+				"[no database]",
+		},
+		{
+			name: "ready since long after a crash", container: map[string]any{},
+			play: func(w *world, put func(map[string]any)) {
+				again := runs(1)
+				again["conditions"] = []any{map[string]any{"type": "Ready", "status": "True"}}
+				again["containerStatuses"].([]any)[0].(map[string]any)["ready"] = true
+				time.Sleep(11 * time.Second)
+				put(again)
+			},
+			queries: "ReplicaSet.apps, Pod, Event type=Warning",
+		},
+		{
 			name: "an event before the status", container: map[string]any{},
 			play: func(w *world, put func(map[string]any)) {
 				put(starts)
