@@ -97,11 +97,13 @@ func eventTime(event *unstructured.Unstructured) string {
 		text(event, "eventTime"), text(event, "metadata", "creationTimestamp")))
 }
 
+// secondsLayout is the layout of such times.
+const secondsLayout = "2006-01-02T15:04:05"
+
 // inSeconds returns a time in the API's format without fractions of a second. Such times compare as
 // text.
 func inSeconds(at string) string {
-	const length = len("2006-01-02T15:04:05")
-	return at[:min(len(at), length)]
+	return at[:min(len(at), len(secondsLayout))]
 }
 
 // warningCauses returns the latest Warning event about an object for each reason, the newest first.

@@ -154,7 +154,7 @@ func endCause(
 	reason, message := str(last, "reason"), oneLine(str(last, "message"))
 	if reason == "StartError" || reason == "ContainerCannotRun" {
 		c := startCause(pod, name, plain(message))
-		c.Stuck = crashes
+		c.Stuck, c.end = crashes, endingOf(pod, container, last)
 		return c
 	}
 	verb := ""

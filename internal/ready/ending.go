@@ -39,12 +39,26 @@ func (e *ending) isBy(kill *warning) bool {
 	return !e.oom && (stopped || kill.time >= e.started)
 }
 
-// isProven reports whether the next run had gone on for a while at a time.
-func (e *ending) isProven(at string) bool {
-	const layout = "2006-01-02T15:04:05"
-	began, err := time.Parse(layout, e.again)
-	until, failed := time.Parse(layout, at)
-	return err != nil || failed != nil || until.Sub(began) >= provenAfter
+// isProven reports whether the next run had gone on for a while at a time, or its start is not
+// known.
+func (e *ending) isProven(at time.Time) bool {
+	began, err := time.Parse(secondsLayout, e.again)
+	return err != nil || at.Sub(began) >= provenAfter
+}
+
+// recoveries returns the failures of containers of a ready pod that have not run for long since.
+func recoveries(pod *unstructured.Unstructured, now time.Time) []Cause {
+	var causes []Cause
+	for _, container := range containers(pod) {
+		last, bad := termination(container, "lastState", runsForever(pod, str(container, "name")))
+		if !bad || !isRunning(container) {
+			continue
+		}
+		if c := endCause(pod, container, last, false, true); !c.end.isProven(now) {
+			causes = append(causes, c)
+		}
+	}
+	return causes
 }
 
 // runsForever reports whether the kubelet starts a container again however it ends.

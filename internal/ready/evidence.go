@@ -3,6 +3,7 @@ package ready
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -140,8 +141,12 @@ var readers = map[schema.GroupKind]func(*Evidence, *unstructured.Unstructured, S
 		}
 	},
 	podKind: func(e *Evidence, obj *unstructured.Unstructured, s Status) {
-		e.healthy = s.State == Current
-		e.readPod(obj)
+		if s.State != Current {
+			e.readPod(obj)
+			return
+		}
+		e.ofJob, e.recovered, e.lastRuns = isOfJob(obj), true, recoveries(obj, time.Now())
+		e.healthy = len(e.lastRuns) == 0
 	},
 	{Kind: "PersistentVolumeClaim"}: func(e *Evidence, obj *unstructured.Unstructured, _ Status) {
 		if text(obj, "status", "phase") == "Pending" && text(

@@ -3,6 +3,7 @@ package ready
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -13,6 +14,7 @@ type podEvidence struct {
 	ended        bool              // it has succeeded or failed
 	ofJob        bool              // a Job owns it
 	lastRuns     []Cause           // failures of containers that run again
+	recovered    bool              // it is ready
 	changed      string            // time since which the pod is not ready or can start containers
 	started      map[string]string // when the containers that run were started
 }
@@ -85,18 +87,23 @@ func (r *Evidence) failures() []Cause {
 
 // lastCauses returns the causes that explain an object if nothing else does.
 func (r *Evidence) lastCauses() []Cause {
+	if r.recovered {
+		return nil
+	}
 	return append(r.lastRuns[:len(r.lastRuns):len(r.lastRuns)], r.fallback...)
 }
 
-// recentFailures returns the failures of containers of a pod that run again, unless an event says
-// that they still fail their probe after a while.
+// recentFailures returns the failures of containers of a pod that run again. It omits those after
+// which the container has run for a while: the pod is ready, or still fails its probe.
 func (s *search) recentFailures(r *Evidence) []Cause {
 	var found []Cause
 	for _, c := range r.lastRuns {
-		proven := false
+		proven := r.recovered && c.end.isProven(time.Now())
 		for w := range s.warnings(r.UID) {
-			proven = proven || w.reason == "Unhealthy" &&
-				(w.container == "" || w.container == c.end.container) && c.end.isProven(w.time)
+			about := w.container == "" || w.container == c.end.container
+			if at, err := time.Parse(secondsLayout, w.time); w.reason == "Unhealthy" && about {
+				proven = proven || err != nil || c.end.isProven(at)
+			}
 		}
 		if !proven {
 			found = append(found, c)
