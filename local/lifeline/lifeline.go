@@ -8,6 +8,7 @@ package lifeline
 import (
 	"io"
 	"os"
+	"syscall"
 )
 
 // FD is the number of the file descriptor on which a child finds its lifeline: the first of
@@ -20,13 +21,31 @@ const Env = "MUSTER_LOCAL_LIFELINE"
 // Follow ends this process with exit code 1 once the holder of the lifeline is gone. It returns at
 // once, and does nothing in a process that was started without a lifeline.
 func Follow() {
-	if os.Getenv(Env) != "1" {
+	ended := Ended()
+	if ended == nil {
 		return
 	}
-	pipe := os.NewFile(FD, "lifeline")
+	// Nobody waits for this goroutine: it lives as long as the process.
+	go func() {
+		<-ended
+		os.Exit(1)
+	}()
+}
+
+// Ended returns a channel that is closed once the holder of the lifeline is gone, or nil in a
+// process that was started without a lifeline. It is called once in a process, whose children do
+// not inherit the lifeline.
+func Ended() <-chan struct{} {
+	if os.Getenv(Env) != "1" {
+		return nil
+	}
+	syscall.CloseOnExec(FD)
+	os.Unsetenv(Env)
+	pipe, ended := os.NewFile(FD, "lifeline"), make(chan struct{})
 	// Nobody waits for this goroutine: it lives as long as the process.
 	go func() {
 		_, _ = io.Copy(io.Discard, pipe)
-		os.Exit(1)
+		close(ended)
 	}()
+	return ended
 }
