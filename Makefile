@@ -6,7 +6,7 @@ BIN         := $(CURDIR)/bin
 export GOFLAGS     := $(strip $(GOFLAGS) -trimpath)
 export CGO_ENABLED := 0
 PACKAGES    := ./...
-OTHERS      := ./mutants/... ./bench/... ./chart/... ./faults/... ./gitserver/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./ring/... ./site/... ./types/... ./webhook/... ./cmd/muster-local/...
+OTHERS      := ./mutants/... ./bench/... ./chart/... ./faults/... ./gitserver/... ./kubectl/... ./kubelet/... ./laws/... ./lifeline/... ./plane/... ./registry/... ./ring/... ./site/... ./testimage/... ./types/... ./webhook/... ./cmd/muster-local/... ./cmd/muster-node/...
 LIGHT       := $(OTHERS) ./e2e/...
 ALONE       := ^Test(Fresh|KappBroken|Unlisted|Sets|Managed|ShowSets|Deploy|Controller|ControllerSources)$$
 HEAVY       := ./cmd/muster-components/... ./cmd/muster-kwok/...
@@ -38,12 +38,14 @@ CAMPAIGNS   := SingleFault|CrashMigrate|CrashRollback|Kills|Loaded|Restart|Contr
 # CONTROLLERS are the tests beside the controllers of others, which define kinds: only for the second ring.
 CONTROLLERS := Flux|ArgoCD
 FLUX        := source-controller kustomize-controller
+# TAGS leave out of containerd what a real node does not use.
+TAGS        := urfave_cli_no_docs no_btrfs no_devmapper no_zfs no_tracing
 RUNS        := 20
 ROUNDS      := 10
 SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-flux build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-flux build-node build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
 
 # The compiler spends a sixth of its time collecting garbage; with this it needs up to 600 MB for a package instead of 450.
 build-%: export GOGC := 400
@@ -135,6 +137,16 @@ build-argocd: ## the parts of Argo CD that sync Applications, and their definiti
 build-flux: ## the source-controller and the kustomize-controller of Flux, and their definitions, from their module, into bin/flux/
 	set -e; cd local/flux; for name in $(FLUX); do go build -p 2 -ldflags '-s -w' -o $(BIN)/flux/ github.com/fluxcd/$$name; \
 	  cat "$$(go list -m -f '{{.Dir}}' github.com/fluxcd/$$name)"/config/crd/bases/*.yaml >$(BIN)/flux/$$name.yaml; done
+
+build-node: ## what a real node needs besides the plane, into bin/node/: containerd, its shim, runc and network plugins from their module, and the test image; runc needs a C compiler and libseccomp-dev, or that of the system is used
+	cd local && go build -ldflags '-s -w' -o $(BIN)/node/ ./testimage
+	set -e; cd local/node; containerd=github.com/containerd/containerd/v2; \
+	go build -tags '$(TAGS)' -ldflags "-s -w -X $$containerd/version.Version=$$(go list -m -f '{{.Version}}' $$containerd)" -o $(BIN)/node/ $$containerd/cmd/containerd; \
+	go build -tags '$(TAGS) no_grpc' -ldflags '-s -w' -o $(BIN)/node/ $$containerd/cmd/containerd-shim-runc-v2; \
+	go build -ldflags '-s -w' -o $(BIN)/node/ github.com/containernetworking/plugins/plugins/{main/ptp,ipam/host-local}; \
+	if pkg-config --exists libseccomp; then \
+	  CGO_ENABLED=1 go build -tags 'seccomp urfave_cli_no_docs netgo osusergo' -ldflags '-s -w -linkmode external -extldflags -static' -o $(BIN)/node/ github.com/opencontainers/runc; \
+	else command -v runc || { echo "install libseccomp-dev, to build runc, or runc" >&2; exit 1; }; fi
 
 build-older: build build-tools ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older

@@ -94,7 +94,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 	if err := ensureCerts(p, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeKubeconfigs(p, "https://127.0.0.1:1"); err != nil {
+	if err := writeKubeconfigs(p, "https://127.0.0.1:1", 0); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(string(p), func(path string, entry os.DirEntry, err error) error {

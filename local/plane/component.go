@@ -12,9 +12,9 @@ type component struct {
 	binary string
 	needs  []string // components that must answer before this one starts
 	args   func(paths, *state) []string
-	port   func(ports) int // where its health is asked for
-	starts string          // path that says that those who need it may start; empty: the same as ready
-	ready  string          // path that says that it is healthy
+	port   func(*state) int // where its health is asked for
+	starts string           // path that says that those who need it may start; empty: as ready
+	ready  string           // path that says that it is healthy
 }
 
 const (
@@ -32,29 +32,33 @@ const (
 )
 
 // components lists what a plane is made of.
-func components() []component {
-	return []component{
+func components(s *state) []component {
+	all := []component{
 		{
 			name: etcd, binary: binComponents, args: etcdArgs,
-			port: func(p ports) int { return p.Etcd }, ready: "/health",
+			port: func(s *state) int { return s.Ports.Etcd }, ready: "/health",
 		},
 		{
 			name: apiServer, binary: binComponents, args: apiServerArgs, needs: []string{etcd},
-			port: func(p ports) int { return p.APIServer }, starts: "/healthz", ready: "/readyz",
+			port: func(s *state) int { return s.Ports.APIServer }, starts: "/healthz", ready: "/readyz",
 		},
 		{
 			name: controllers, binary: binComponents, args: controllersArgs, needs: []string{apiServer},
-			port: func(p ports) int { return p.Controllers }, ready: "/healthz",
+			port: func(s *state) int { return s.Ports.Controllers }, ready: "/healthz",
 		},
 		{
 			name: scheduler, binary: binComponents, args: schedulerArgs, needs: []string{apiServer},
-			port: func(p ports) int { return p.Scheduler }, ready: "/readyz",
+			port: func(s *state) int { return s.Ports.Scheduler }, ready: "/readyz",
 		},
 		{
 			name: kwok, binary: binKwok, args: kwokArgs, needs: []string{apiServer},
-			port: func(p ports) int { return p.Kubelet }, ready: "/healthz",
+			port: func(s *state) int { return s.Ports.Kubelet }, ready: "/healthz",
 		},
 	}
+	for i := range s.Real {
+		all = append(all, realComponent(i))
+	}
+	return all
 }
 
 // waves sorts components by their needs: everything in one wave needs only what is in earlier ones.
@@ -96,13 +100,4 @@ func names(list []component) []string {
 		out = append(out, c.name)
 	}
 	return out
-}
-
-func find(name string) (component, bool) {
-	all := components()
-	i := slices.IndexFunc(all, func(c component) bool { return c.name == name })
-	if i < 0 {
-		return component{}, false
-	}
-	return all[i], true
 }

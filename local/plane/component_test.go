@@ -40,8 +40,8 @@ func TestWaves(t *testing.T) {
 		},
 		{
 			"the real ones",
-			components(),
-			"etcd | kube-apiserver | kube-controller-manager kube-scheduler kwok",
+			components(&state{Real: make([]realNode, 2)}),
+			"etcd | kube-apiserver | kube-controller-manager kube-scheduler kwok real-0 real-1",
 		},
 	}
 	for _, test := range tests {
@@ -64,8 +64,8 @@ func TestWaves(t *testing.T) {
 
 // No argument may hold a secret: arguments are for all to see.
 func TestArgumentsAreNoSecrets(t *testing.T) {
-	s := &state{Nodes: 1}
-	for _, c := range components() {
+	s := &state{Nodes: 1, Real: make([]realNode, 1)}
+	for _, c := range components(s) {
 		for _, arg := range c.args("/state", s) {
 			if strings.Contains(arg, "PRIVATE") || strings.Contains(arg, "token=") ||
 				strings.Contains(arg, "password") {

@@ -10,12 +10,15 @@ import (
 
 // writeKubeconfigs writes the kubeconfig of the administrator and of each component that talks to
 // the API server, all with certificates and keys inside.
-func writeKubeconfigs(p paths, server string) error {
+func writeKubeconfigs(p paths, server string, real int) error {
 	files := map[string]string{
 		certAdmin:       p.kubeconfig(),
 		certControllers: p.userConfig(certControllers),
 		certScheduler:   p.userConfig(certScheduler),
 		certKwok:        p.userConfig(certKwok),
+	}
+	for i := range real {
+		files[realName(i)] = p.userConfig(realName(i))
 	}
 	for user, path := range files {
 		if err := writeKubeconfig(p, server, user, path); err != nil {

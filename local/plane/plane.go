@@ -14,7 +14,8 @@ import (
 type Options struct {
 	Dir    string // state folder of this plane (mode 0700); the plane writes nowhere else
 	Bin    string // folder with muster-components and muster-kwok; empty: that of the executable
-	Nodes  *int   // simulated nodes; nil: as many as the plane had before, or 1
+	Nodes  *int   // simulated nodes; nil: as many as before, or 1, or none beside real ones
+	Real   *int   // nodes that run containers, for root; nil: as many as before, or none
 	Tied   bool   // the components end when this process ends, in whatever way: for tests
 	Roomy  bool   // the components take more memory for less time: for tests
 	NoWait bool   // return once every component is started, not when the plane is ready
@@ -56,8 +57,8 @@ func (p *Plane) Server() string {
 // Log returns the path of a component's log. The error lists the components if there is none of
 // that name.
 func (p *Plane) Log(component string) (string, error) {
-	if _, ok := find(component); !ok {
-		return "", fmt.Errorf("no component %q; there are %v", component, names(components()))
+	if !slices.Contains(p.Names(), component) {
+		return "", fmt.Errorf("no component %q; there are %v", component, p.Names())
 	}
 	return p.paths.log(component), nil
 }
@@ -66,8 +67,8 @@ func (p *Plane) Log(component string) (string, error) {
 // the plane was up.
 func (p *Plane) Started() []string { return slices.Clone(p.started) }
 
-// Names lists the components of a plane.
-func Names() []string { return names(components()) }
+// Names lists the components of the plane.
+func (p *Plane) Names() []string { return names(components(p.state)) }
 
 // Down ends exactly the processes that Up started, those that need others first. A process that
 // does not end by itself is killed. Down of a plane that is down does nothing. The data stays: Up
@@ -99,7 +100,7 @@ func (p *Plane) Delete(ctx context.Context) error {
 
 // down stops what the state names and forgets it. The caller holds the lock.
 func (p *Plane) down(ctx context.Context) error {
-	order, err := waves(components())
+	order, err := waves(components(p.state))
 	if err != nil {
 		return err
 	}

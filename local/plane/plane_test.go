@@ -190,7 +190,7 @@ func upTwice(t *testing.T, p *plane.Plane) {
 	}
 	o.Nodes = nil
 	third := up(t, o)
-	if !slices.Equal(third.Started(), plane.Names()) {
+	if !slices.Equal(third.Started(), third.Names()) {
 		t.Errorf("started %v", third.Started())
 	}
 	if kubeSystem(t, third) != uid {

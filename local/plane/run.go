@@ -68,13 +68,16 @@ func (r *run) close() {
 
 // names lists what this run started.
 func (r *run) names() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { return r.children[name] == nil })
+	return slices.DeleteFunc(
+		r.plane.Names(),
+		func(name string) bool { return r.children[name] == nil },
+	)
 }
 
 // all starts the components, each as soon as what it needs answers, and waits until the plane is
 // ready. The first failure ends the waiting for the others.
 func (r *run) all(ctx context.Context) error {
-	order, err := waves(components())
+	order, err := waves(components(r.plane.state))
 	if err != nil {
 		return err
 	}
@@ -135,7 +138,7 @@ func (r *run) one(ctx context.Context, c component, answers map[string]chan stru
 
 func (r *run) needed(c component) bool {
 	return slices.ContainsFunc(
-		components(),
+		components(r.plane.state),
 		func(o component) bool { return slices.Contains(o.needs, c.name) },
 	)
 }
@@ -143,7 +146,7 @@ func (r *run) needed(c component) bool {
 // await waits for the health of a component; an error quotes the end of its log,
 // unless it is the interrupt.
 func (r *run) await(ctx, ended context.Context, c component, path string) error {
-	err := r.prober.await(ctx, ended, c.port(r.plane.state.Ports), path)
+	err := r.prober.await(ctx, ended, c.port(r.plane.state), path)
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}

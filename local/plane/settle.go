@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/muster-deploy/muster/local/kubelet"
 )
 
 // storageClassDefault is the annotation that makes a storage class the default one.
@@ -58,8 +60,8 @@ func (p *Plane) missing(ctx context.Context, client kubernetes.Interface) error 
 			ready++
 		}
 	}
-	if ready < p.state.Nodes {
-		return fmt.Errorf("%d of %d nodes are ready", ready, p.state.Nodes)
+	if want := p.state.Nodes + len(p.state.Real); ready < want {
+		return fmt.Errorf("%d of %d nodes are ready", ready, want)
 	}
 	classes, err := client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -73,10 +75,12 @@ func (p *Plane) missing(ctx context.Context, client kubernetes.Interface) error 
 	return fmt.Errorf("no default storage class")
 }
 
-// usable reports whether pods can be scheduled on a node.
+// usable reports whether pods that tolerate real nodes can be scheduled on a node.
 func usable(node *corev1.Node) bool {
-	if len(node.Spec.Taints) > 0 {
-		return false
+	for _, taint := range node.Spec.Taints {
+		if taint.Key != kubelet.RealNode {
+			return false
+		}
 	}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {

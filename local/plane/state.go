@@ -17,6 +17,7 @@ type state struct {
 	Bin       string             `json:"bin"`
 	Boot      uint64             `json:"boot,omitempty"` // start of the machine, in seconds since 1970
 	Ports     ports              `json:"ports,omitzero"`
+	Real      []realNode         `json:"real,omitempty"`      // nodes that run containers
 	Processes map[string]process `json:"processes,omitempty"` // by component
 }
 

@@ -14,7 +14,7 @@ type ComponentStatus struct {
 // Status returns the status of each component, in the order of the list of components. It asks all
 // of them at the same time.
 func (p *Plane) Status(ctx context.Context) []ComponentStatus {
-	list := components()
+	list := components(p.state)
 	out := make([]ComponentStatus, len(list))
 	h, err := newProber(p.paths)
 	done := make(chan struct{})
@@ -46,7 +46,7 @@ func (p *Plane) componentStatus(
 	}
 	problem := broken
 	if broken == nil {
-		problem = h.check(ctx, c.port(p.state.Ports), c.ready)
+		problem = h.check(ctx, c.port(p.state), c.ready)
 	}
 	out.Alive = known.alive(
 		ctx,

@@ -34,7 +34,7 @@ func TestTiedPlaneEndsWithItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	started := pids(p)
-	if len(started) != len(plane.Names()) || started["kwok"] == 0 {
+	if len(started) != len(p.Names()) || started["kwok"] == 0 {
 		t.Fatalf("started %v", started)
 	}
 	if err := holder.Process.Kill(); err != nil {

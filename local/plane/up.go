@@ -56,26 +56,60 @@ func Up(ctx context.Context, o Options) (*Plane, error) {
 func (p *Plane) prepare(ctx context.Context, o Options) error {
 	s, err := readState(p.paths)
 	if errors.Is(err, fs.ErrNotExist) {
-		s = &state{Nodes: 1}
+		s = newState(o)
 	} else if err != nil {
 		return err
 	}
 	p.state = s
-	running := len(p.running(ctx)) > 0
-	if running && o.Nodes != nil && *o.Nodes != s.Nodes {
-		return fmt.Errorf(
-			"the plane is up with %d nodes: take it down to start it with %d",
-			s.Nodes,
-			*o.Nodes,
-		)
-	}
-	if o.Nodes != nil {
-		s.Nodes = *o.Nodes
+	if err := s.setNodes(o, len(p.running(ctx)) > 0); err != nil {
+		return err
 	}
 	if s.Bin, err = programs(o.Bin); err != nil {
 		return err
 	}
+	if len(s.Real) > 0 {
+		if err := RealNodesPossible(s.Bin); err != nil {
+			return err
+		}
+	}
 	return ensureCerts(p.paths, time.Now())
+}
+
+// newState returns the state of a plane that was never up: with one simulated node unless it gets
+// real ones.
+func newState(o Options) *state {
+	if o.Real != nil && *o.Real > 0 {
+		return &state{}
+	}
+	return &state{Nodes: 1}
+}
+
+// setNodes decides how many nodes the plane has. Those of a plane that runs stay.
+func (s *state) setNodes(o Options, running bool) error {
+	nodes, real := s.Nodes, len(s.Real)
+	if o.Nodes != nil {
+		nodes = *o.Nodes
+	}
+	if o.Real != nil {
+		real = *o.Real
+	}
+	if running && (nodes != s.Nodes || real != len(s.Real)) {
+		return fmt.Errorf("the plane is up with %s: take it down to start it with %s",
+			countNodes(s.Nodes, len(s.Real)), countNodes(nodes, real))
+	}
+	s.Nodes = nodes
+	if real != len(s.Real) {
+		s.Real = make([]realNode, real)
+	}
+	return nil
+}
+
+// countNodes returns the numbers of simulated and real nodes.
+func countNodes(simulated, real int) string {
+	if real == 0 {
+		return fmt.Sprintf("%d nodes", simulated)
+	}
+	return fmt.Sprintf("%d simulated and %d real nodes", simulated, real)
 }
 
 // programs finds the folder of the components' programs.
@@ -112,7 +146,14 @@ func (p *Plane) up(ctx context.Context, o Options, choose func() (ports, error))
 			return err
 		}
 		p.state.Ports, p.state.Boot, p.state.Processes = chosen, bootTime(ctx), nil
-		if err := writeKubeconfigs(p.paths, httpsURL(chosen.APIServer)); err != nil {
+		if p.state.Real, err = placeReal(len(p.state.Real)); err != nil {
+			return err
+		}
+		if err := issueReal(p.paths, p.state.Real, time.Now()); err != nil {
+			return err
+		}
+		err = writeKubeconfigs(p.paths, httpsURL(chosen.APIServer), len(p.state.Real))
+		if err != nil {
 			return err
 		}
 		err = p.start(ctx, o, nil)
@@ -144,7 +185,7 @@ func (p *Plane) start(ctx context.Context, o Options, running map[string]process
 		return nil
 	}
 	missing := slices.DeleteFunc(
-		components(),
+		components(p.state),
 		func(c component) bool { return !slices.Contains(p.started, c.name) },
 	)
 	undo := context.WithoutCancel(ctx)

@@ -1,5 +1,5 @@
-// Command muster-components is the Kubernetes control plane in one binary: the first argument names
-// the component, the rest are that component's own flags.
+// Command muster-components is the Kubernetes control plane and a kubelet in one binary: the first
+// argument names the component, the rest are that component's own flags.
 //
 // Each component runs as a process of its own, started by muster-local: a crash stays where it
 // happened, and the global state that the components register (flags, metrics, feature gates) never
@@ -7,6 +7,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -24,6 +25,7 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
 	"github.com/muster-deploy/muster/local/lifeline"
 )
@@ -35,6 +37,9 @@ func components() map[string]func() *cobra.Command {
 		"kube-apiserver":          apiserver.NewAPIServerCommand,
 		"kube-controller-manager": controllers.NewControllerManagerCommand,
 		"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
+		"kubelet": func() *cobra.Command {
+			return kubelet.NewKubeletCommand(context.Background())
+		},
 	}
 }
 

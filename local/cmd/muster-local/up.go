@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/muster-deploy/muster/local/plane"
 )
-
-const nodesFlag = "nodes"
 
 const upHelp = `Starts the plane and prints how to reach it. Components that run already are left alone. A plane
 that was down continues with its data. If up fails or is interrupted, it stops the components that it
@@ -20,7 +19,7 @@ started.`
 
 func upCommand(t *target) *cobra.Command {
 	o := plane.Options{}
-	wait, nodes := true, 0
+	wait := true
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start the plane",
@@ -28,20 +27,42 @@ func upCommand(t *target) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.NoWait = !wait
-			o.Nodes = number(cmd, nodes)
+			if err := readNodeFlags(cmd.Flags(), &o); err != nil {
+				return err
+			}
 			return up(cmd, t, o)
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&nodes, nodesFlag, 0, "number of simulated nodes (default: as before, else 1)")
+	addNodeFlags(flags)
 	flags.BoolVar(&wait, "wait", true, "return when the plane is ready, not when it is started")
 	return cmd
 }
 
-// number returns the number of nodes that the command line gives, or nil.
-func number(cmd *cobra.Command, nodes int) *int {
-	if cmd.Flags().Changed(nodesFlag) {
-		return &nodes
+const (
+	nodesFlag = "nodes"
+	realFlag  = "real-node"
+)
+
+func addNodeFlags(flags *pflag.FlagSet) {
+	flags.Int(nodesFlag, 0,
+		"number of simulated nodes (default: as before, else 1, or none beside real ones)")
+	flags.Int(realFlag, 0,
+		"number of nodes that run containers, for root (default: as before, else none)")
+	flags.Lookup(realFlag).NoOptDefVal = "1"
+}
+
+// readNodeFlags sets the numbers of nodes that the command line gives.
+func readNodeFlags(flags *pflag.FlagSet, o *plane.Options) error {
+	for name, field := range map[string]**int{nodesFlag: &o.Nodes, realFlag: &o.Real} {
+		if !flags.Changed(name) {
+			continue
+		}
+		number, err := flags.GetInt(name)
+		if err != nil || number < 0 {
+			return errors.Join(err, fmt.Errorf("--%s: %d is less than 0", name, number))
+		}
+		*field = &number
 	}
 	return nil
 }
@@ -50,9 +71,6 @@ func up(cmd *cobra.Command, t *target, o plane.Options) error {
 	dir, err := t.dir()
 	if err != nil {
 		return err
-	}
-	if o.Nodes != nil && *o.Nodes < 0 {
-		return fmt.Errorf("--%s: %d is less than 0", nodesFlag, *o.Nodes)
 	}
 	begin := time.Now()
 	o.Dir = dir
@@ -64,7 +82,7 @@ func up(cmd *cobra.Command, t *target, o plane.Options) error {
 	switch started := p.Started(); {
 	case len(started) == 0:
 		fmt.Fprintf(out, "plane %q is already up\n", t.name)
-	case len(started) < len(plane.Names()):
+	case len(started) < len(p.Names()):
 		fmt.Fprintf(out, "plane %q is up again: started %s\n", t.name, strings.Join(started, ", "))
 	case o.NoWait:
 		fmt.Fprintf(out, "plane %q is started\n", t.name)
@@ -110,7 +128,6 @@ plane is down.`,
 }
 
 func resetCommand(t *target) *cobra.Command {
-	nodes := 0
 	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "End the plane, delete its data, and start it again",
@@ -125,10 +142,14 @@ func resetCommand(t *target) *cobra.Command {
 					return fmt.Errorf("delete plane %q: %w", t.name, err)
 				}
 			}
-			return up(cmd, t, plane.Options{Nodes: number(cmd, nodes)})
+			o := plane.Options{}
+			if err := readNodeFlags(cmd.Flags(), &o); err != nil {
+				return err
+			}
+			return up(cmd, t, o)
 		},
 	}
-	cmd.Flags().IntVar(&nodes, nodesFlag, 0, "number of simulated nodes (default 1)")
+	addNodeFlags(cmd.Flags())
 	return cmd
 }
 
