@@ -1,6 +1,7 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -194,7 +195,8 @@ func (s *sequence) container(
 		detail["exitCode"], _ = strconv.ParseInt(code, 10, 64)
 		detail["startedAt"], detail["finishedAt"] = p.started[name], stamp
 	}
-	status = map[string]any{"name": name, "image": "example/web:1", "ready": m[6] == "+",
+	image := cmp.Or(s.messages["image"], "example/web:1")
+	status = map[string]any{"name": name, "image": image, "ready": m[6] == "+",
 		"state": map[string]any{state: detail}}
 	status["restartCount"], _ = strconv.ParseInt(restarts, 10, 64)
 	if m[7] != "" {
