@@ -1,6 +1,7 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ func containerCause(pod *unstructured.Unstructured, container map[string]any) (C
 		return Cause{}, false
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 		c := cause(pod, "container %s: image %q: %s",
-			name, str(container, "image"), pullMessage(reason, message))
+			name, str(container, "image"), pullMessage(reason, message, str(container, "image")))
 		c.Stuck = reason != "ErrImagePull" // the kubelet retries
 		c.Certain = reason == "InvalidImageName"
 		c.Once = c.Certain // a name that cannot be parsed stays so
@@ -176,14 +177,15 @@ func endCause(
 
 // pullMessage returns the message of a failed pull without the image. ErrImagePull and
 // ImagePullBackOff, which alternate, thus have the same message.
-func pullMessage(reason, message string) string {
+func pullMessage(reason, message, image string) string {
 	if _, detail, ok := strings.Cut(message, "ErrImagePull: "); ok {
-		return detail
+		message = detail
 	}
-	if message == "" {
-		return reason
+	registry, detail, ok := strings.Cut(message, image+": ")
+	if ok && !strings.Contains(registry, " ") {
+		message = detail
 	}
-	return message
+	return cmp.Or(message, reason)
 }
 
 // termination returns the end of a container in one of its states, and reports whether it was a
