@@ -23,6 +23,15 @@ type player struct {
 	life     lifecycle.Lifecycle
 	renderer gotpl.Renderer
 	now      time.Time
+	lines    []string // the statuses of the pod
+}
+
+// record adds the status of a pod to the lines, if it has changed.
+func (p *player) record(pod *corev1.Pod) {
+	line := strings.TrimSpace(kubelet.Line(pod))
+	if len(p.lines) == 0 || p.lines[len(p.lines)-1] != line {
+		p.lines = append(p.lines, line)
+	}
 }
 
 func newPlayer(t *testing.T) *player {
@@ -108,6 +117,7 @@ func (p *player) step(t *testing.T, pod *corev1.Pod, stage *lifecycle.Stage) boo
 			}
 			again, err := json.Marshal(pod)
 			changed = string(again) != string(before)
+			p.record(pod)
 			return err
 		},
 		func(*lifecycle.Apply) error { return nil })
