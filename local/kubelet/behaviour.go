@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,7 @@ const (
 	ExitCode     = Prefix + "exit-code"     // the container ends with this code
 	ExitAfter    = Prefix + "exit-after"    // how long a container that ends runs
 	StopAfter    = Prefix + "stop-after"    // how long a deleted pod takes to stop
+	Events       = Prefix + "events"        // "normal": the events of a start that succeeds, too
 	Logs         = Prefix + "logs"          // the log; Logs + "." + container: of one container
 	PreviousLogs = Prefix + "previous-logs" // the log of the previous run
 )
@@ -29,7 +31,12 @@ const (
 // Behaviours of a pod.
 const (
 	ImagePullError = "image-pull-error" // the image cannot be pulled
-	CrashLoop      = "crash-loop"       // the container ends soon after it starts, again and again
+	CrashLoop      = "crash-loop"       // the container ends again and again, and is never ready
+	CrashAtStart   = "crash-at-start"   // the same, but without a probe it is ready until it ends
+	LivenessKill   = "liveness-kill"    // the liveness probe fails, and the kubelet ends the container
+	StartError     = "start-error"      // the container cannot be started
+	HookError      = "hook-error"       // the postStart hook fails
+	Evicted        = "evicted"          // the kubelet evicts the pod some time after it starts
 	NeverReady     = "never-ready"      // the readiness probe fails
 	Pending        = "pending"          // the kubelet does not act
 )
@@ -41,6 +48,7 @@ type wishes struct {
 	slow      bool // becomes ready later
 	exits     bool
 	code      int32
+	stop      time.Duration
 }
 
 func read(pod *corev1.Pod) wishes {
@@ -49,6 +57,9 @@ func read(pod *corev1.Pod) wishes {
 		behaviour: notes[Behaviour],
 		container: notes[Container],
 		slow:      notes[ReadyAfter] != "",
+	}
+	if stop, err := time.ParseDuration(notes[StopAfter]); err == nil {
+		w.stop = stop
 	}
 	if text, ok := notes[ExitCode]; ok {
 		w.exits = true
@@ -59,8 +70,10 @@ func read(pod *corev1.Pod) wishes {
 		}
 	}
 	switch owner := metav1.GetControllerOf(pod); {
-	case w.behaviour == CrashLoop && !w.exits:
+	case (w.behaviour == CrashLoop || w.behaviour == CrashAtStart) && !w.exits:
 		w.exits, w.code = true, 1
+	case w.behaviour == LivenessKill:
+		w.exits = true
 	case w.behaviour == "" && !w.exits && owner != nil && owner.Kind == "Job":
 		w.exits = true
 	}
@@ -73,4 +86,13 @@ func (w wishes) hits(name string, main bool) bool {
 		return main
 	}
 	return w.container == name
+}
+
+// passes reports whether a container is ready as soon as it runs. One that has a probe, and ends
+// soon, ends before the probe succeeds.
+func (w wishes) passes(c *corev1.Container) bool {
+	if w.slow || w.behaviour == NeverReady || w.behaviour == CrashLoop {
+		return false
+	}
+	return !w.exits || c.ReadinessProbe == nil && c.StartupProbe == nil
 }

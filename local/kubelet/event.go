@@ -1,60 +1,115 @@
 package kubelet
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// notice makes one kind of event about one container of a pod.
-type notice func(pod *corev1.Pod, c *corev1.Container) (kind, reason, message string)
+// text makes the message of an event about one container of a pod.
+type text func(pod *corev1.Pod, c *corev1.Container) string
+
+// notice is one kind of event about one container of a pod.
+type notice struct {
+	kind, reason string
+	text         text
+	more         int32 // how many more of these events there are than restarts
+}
+
+func warning(reason string, t text) notice { return notice{corev1.EventTypeWarning, reason, t, 0} }
+
+func normal(reason string, t text) notice { return notice{corev1.EventTypeNormal, reason, t, 0} }
+
+// plus returns the notice with a number of events beyond that of restarts.
+func (n notice) plus(more int32) notice {
+	n.more = more
+	return n
+}
+
+func plain(message string) text {
+	return func(*corev1.Pod, *corev1.Container) string { return message }
+}
+
+// image makes a message with the image of the container.
+func image(format string) text {
+	return func(_ *corev1.Pod, c *corev1.Container) string { return fmt.Sprintf(format, c.Image) }
+}
 
 // notices returns the events that a stage can name.
 func notices() map[string]notice {
-	warning := func(reason string, message func(*corev1.Pod, *corev1.Container) string) notice {
-		return func(pod *corev1.Pod, c *corev1.Container) (string, string, string) {
-			return corev1.EventTypeWarning, reason, message(pod, c)
-		}
-	}
 	return map[string]notice{
+		"pulling": normal("Pulling", image("Pulling image %q")),
+		"pulled": normal("Pulled", image("Container image %q already present on machine and can be "+
+			"accessed by the pod")).plus(2),
+		"create": normal("Created", plain("Container created")).plus(2),
+		"start":  normal("Started", plain("Container started")).plus(2),
 		"pullFailed": warning("Failed", func(_ *corev1.Pod, c *corev1.Container) string {
 			return fmt.Sprintf("Failed to pull image %q: %s", c.Image, pullError(c.Image))
 		}),
-		"pullError": warning(
-			"Failed",
-			func(*corev1.Pod, *corev1.Container) string { return "Error: " + errImagePull },
-		),
-		"pullBackOff": func(_ *corev1.Pod, c *corev1.Container) (string, string, string) {
-			return corev1.EventTypeNormal, "BackOff", fmt.Sprintf("Back-off pulling image %q", c.Image)
-		},
-		"pullWaiting": warning(
-			"Failed",
-			func(*corev1.Pod, *corev1.Container) string { return "Error: " + imagePullBackOff },
-		),
+		"pullError":   warning("Failed", plain("Error: "+errImagePull)),
+		"pullBackOff": normal("BackOff", image("Back-off pulling image %q")),
+		"pullWaiting": warning("Failed", plain("Error: "+imagePullBackOff)),
+		"notStarted": warning("Failed", func(_ *corev1.Pod, c *corev1.Container) string {
+			return "Error: " + notFound(c)
+		}).plus(1),
+		"hookFailed":  warning("FailedPostStartHook", plain("PostStartHook failed")).plus(1),
+		"hookKilling": normal("Killing", plain("FailedPostStartHook")).plus(1),
 		"crashBackOff": warning("BackOff", func(pod *corev1.Pod, c *corev1.Container) string {
-			return fmt.Sprintf(
-				"Back-off restarting failed container %s in pod %s",
-				c.Name,
-				(&life{pod: pod}).title(),
-			)
+			return fmt.Sprintf("Back-off restarting failed container %s in pod %s",
+				c.Name, (&life{pod: pod}).title())
 		}),
-		"probeFailed": warning("Unhealthy", func(*corev1.Pod, *corev1.Container) string {
-			return "Readiness probe failed: HTTP probe failed with statuscode: 503"
+		"probeFailed": warning("Unhealthy", unready),
+		"livenessFailed": warning("Unhealthy", func(_ *corev1.Pod, c *corev1.Container) string {
+			return killer(c) + " probe failed: HTTP probe failed with statuscode: 503"
+		}).plus(1),
+		"killing": normal("Killing", func(_ *corev1.Pod, c *corev1.Container) string {
+			return fmt.Sprintf("Container %s failed %s probe, will be restarted",
+				c.Name, strings.ToLower(killer(c)))
+		}).plus(1),
+		"evicted": warning("Evicted", plain(evictionMessage)),
+		"stopping": normal("Killing", func(_ *corev1.Pod, c *corev1.Container) string {
+			return "Stopping container " + c.Name
 		}),
 	}
+}
+
+// killer names the probe whose failure ends a container.
+func killer(c *corev1.Container) string {
+	if c.StartupProbe != nil {
+		return "Startup"
+	}
+	return "Liveness"
+}
+
+// unready returns the message of a readiness probe: of a program that says no, or that does not
+// listen yet.
+func unready(pod *corev1.Pod, c *corev1.Container) string {
+	if read(pod).behaviour == NeverReady {
+		return "Readiness probe failed: HTTP probe failed with statuscode: 503"
+	}
+	ip := cmp.Or(pod.Status.PodIP, "10.0.0.1") // the stage that starts the pod sees none
+	at := ip + ":8080"
+	if probe := c.ReadinessProbe; probe != nil && probe.HTTPGet != nil {
+		at = ip + ":" + probe.HTTPGet.Port.String()
+		return fmt.Sprintf("Readiness probe failed: Get \"http://%s%s\": dial tcp %s: connect: "+
+			"connection refused", at, probe.HTTPGet.Path, at)
+	}
+	return fmt.Sprintf("Readiness probe failed: dial tcp %s: connect: connection refused", at)
 }
 
 // Event makes the event of that name about the first container of the pod that misbehaves. The same
 // event about the same pod has the same name, so that writing it again counts it up.
 func Event(name string, pod *corev1.Pod, now time.Time) (*corev1.Event, error) {
-	describe, ok := notices()[name]
+	notice, ok := notices()[name]
 	if !ok {
 		return nil, fmt.Errorf("no event %q", name)
 	}
 	c, path := culprit(pod)
-	kind, reason, message := describe(pod, c)
+	reason, message := notice.reason, notice.text(pod, c)
 	at := metav1.NewTime(now).Rfc3339Copy()
 	first := at
 	if pod.Status.StartTime != nil {
@@ -70,15 +125,13 @@ func Event(name string, pod *corev1.Pod, now time.Time) (*corev1.Event, error) {
 			APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 			FieldPath: path,
 		},
-		Type: kind, Reason: reason, Message: message, Count: 1,
+		Type: notice.kind, Reason: reason, Message: message, Count: 1,
 		Source:              corev1.EventSource{Component: "kubelet", Host: pod.Spec.NodeName},
 		ReportingController: "kubelet", ReportingInstance: pod.Spec.NodeName,
 		FirstTimestamp: first, LastTimestamp: at,
 	}
-	for _, s := range pod.Status.ContainerStatuses {
-		if s.Name == c.Name {
-			event.Count = max(1, s.RestartCount)
-		}
+	if s := statusOf(pod, c.Name); s != nil && s.ContainerID != "" {
+		event.Count = max(1, s.RestartCount+notice.more)
 	}
 	return event, nil
 }

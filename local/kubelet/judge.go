@@ -45,7 +45,7 @@ func (l *life) phase() corev1.PodPhase {
 		switch {
 		case ended != nil && !l.final(c, s, main):
 			alive = alive || main
-			initializing = initializing || !main
+			initializing = initializing || !main && !sidecar(c)
 		case ended != nil:
 			broken = broken || ended.ExitCode != 0
 		case !main:
@@ -99,8 +99,12 @@ func (l *life) final(c *corev1.Container, s *corev1.ContainerStatus, main bool) 
 
 func (l *life) judgeInitialized() {
 	var incomplete []string
+	begun := false
+	for _, s := range l.status.ContainerStatuses {
+		begun = begun || s.State.Waiting == nil || s.LastTerminationState.Terminated != nil
+	}
 	for i, s := range l.status.InitContainerStatuses {
-		done := s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
+		done := begun || s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 		if sidecar(&l.pod.Spec.InitContainers[i]) {
 			done = s.State.Running != nil || done
 		}

@@ -12,13 +12,15 @@ import (
 
 // Reasons that a kubelet gives for the state of a container.
 const (
-	containerCreating = "ContainerCreating"
-	podInitializing   = "PodInitializing"
-	errImagePull      = "ErrImagePull"
-	imagePullBackOff  = "ImagePullBackOff"
-	crashLoopBackOff  = "CrashLoopBackOff"
-	completed         = "Completed"
-	failed            = "Error"
+	containerCreating  = "ContainerCreating"
+	podInitializing    = "PodInitializing"
+	errImagePull       = "ErrImagePull"
+	imagePullBackOff   = "ImagePullBackOff"
+	runContainerError  = "RunContainerError"
+	postStartHookError = "PostStartHookError"
+	crashLoopBackOff   = "CrashLoopBackOff"
+	completed          = "Completed"
+	failed             = "Error"
 )
 
 // Step is one step in the life of a pod. It returns the whole next status, and leaves the pod as it
@@ -28,16 +30,19 @@ type Step func(pod *corev1.Pod, now time.Time) corev1.PodStatus
 // Steps returns the steps that a stage can name.
 func Steps() map[string]Step {
 	return map[string]Step{
-		"created":   step((*life).created),
-		"pullFails": step((*life).pullFails),
-		"pullWaits": step((*life).pullWaits),
-		"started":   step((*life).started),
-		"ready":     step((*life).ready),
-		"updated":   step((*life).updated),
-		"exited":    step((*life).exited),
-		"backedOff": step((*life).backedOff),
-		"crashed":   step((*life).crashed),
-		"stopped":   step((*life).stopped),
+		"created":    step((*life).created),
+		"pullFails":  step((*life).pullFails),
+		"pullWaits":  step((*life).pullWaits),
+		"startFails": step((*life).startFails),
+		"started":    step((*life).started),
+		"ready":      step((*life).ready),
+		"updated":    step((*life).updated),
+		"exited":     step((*life).exited),
+		"killed":     step((*life).killed),
+		"backedOff":  step((*life).backedOff),
+		"restarted":  step((*life).restarted),
+		"evicted":    step((*life).evicted),
+		"stopped":    step((*life).stopped),
 	}
 }
 
@@ -70,10 +75,8 @@ func (l *life) fill() {
 		l.status.StartTime = &l.now
 	}
 	reason := containerCreating
-	for _, c := range l.pod.Spec.InitContainers {
-		if !sidecar(&c) {
-			reason = podInitializing
-		}
+	if len(l.pod.Spec.InitContainers) > 0 {
+		reason = podInitializing
 	}
 	l.status.InitContainerStatuses = fillStatuses(
 		l.status.InitContainerStatuses,
@@ -127,12 +130,16 @@ func sidecar(c *corev1.Container) bool {
 func (l *life) run(c *corev1.Container, s *corev1.ContainerStatus, ready bool) {
 	if s.State.Terminated != nil {
 		s.LastTerminationState = corev1.ContainerState{Terminated: s.State.Terminated}
+	}
+	if s.LastTerminationState.Terminated != nil {
 		s.RestartCount++
 	}
 	s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: l.now}}
 	s.ContainerID = l.containerID(s)
 	s.ImageID = imageID(c)
-	s.Started, s.Ready = new(true), ready
+	// A startup probe that is to fail has not succeeded.
+	s.Started = new(ready || c.StartupProbe == nil || l.wishes.behaviour != LivenessKill)
+	s.Ready = ready
 }
 
 // end ends a container with an exit code.

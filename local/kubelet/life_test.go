@@ -115,13 +115,20 @@ func TestSteps(t *testing.T) {
 			"Pending; " + unready + "main waiting ImagePullBackOff restarts 0 ready false"},
 		{"first crash", newPod(always, "behaviour", "crash-loop"), "created started exited",
 			"Running; " + unready + "main ended 1 Error restarts 0 ready false"},
-		{"crash loop", newPod(always, "behaviour", "crash-loop"), "created started exited backedOff",
+		{"crash loop", newPod(always, "behaviour", "crash-loop"),
+			"created started exited restarted exited backedOff",
 			"Running; " + unready + "main waiting CrashLoopBackOff last 1 restarts 1 ready false"},
 		{
 			"crash loop continues",
 			newPod(always, "behaviour", "crash-loop"),
-			"created started exited backedOff crashed backedOff",
+			"created started exited restarted exited backedOff restarted exited backedOff",
 			"Running; " + unready + "main waiting CrashLoopBackOff last 1 restarts 2 ready false",
+		},
+		{
+			"crash loop, ready for a moment",
+			newPod(always, "behaviour", "crash-at-start"),
+			"created started exited restarted",
+			"Running; Ready=True; main running last 1 restarts 1 ready true",
 		},
 		{"exit 0, never", newPod(never, "exit-code", "0"), "created started exited",
 			"Succeeded; Ready=False PodCompleted; main ended 0 Completed restarts 0 ready false"},
@@ -129,9 +136,11 @@ func TestSteps(t *testing.T) {
 			"Failed; Ready=False PodFailed; main ended 3 Error restarts 0 ready false"},
 		{"exit 0, on failure", newPod(onFailure, "exit-code", "0"), "created started exited",
 			"Succeeded; Ready=False PodCompleted; main ended 0 Completed restarts 0 ready false"},
-		{"exit 3, on failure", newPod(onFailure, "exit-code", "3"), "created started exited backedOff",
+		{"exit 3, on failure", newPod(onFailure, "exit-code", "3"),
+			"created started exited restarted exited backedOff",
 			"Running; " + unready + "main waiting CrashLoopBackOff last 3 restarts 1 ready false"},
-		{"exit 0, always", newPod(always, "exit-code", "0"), "created started exited backedOff",
+		{"exit 0, always", newPod(always, "exit-code", "0"),
+			"created started exited restarted exited backedOff",
 			"Running; " + unready + "main waiting CrashLoopBackOff last 0 restarts 1 ready false"},
 		{"no number", newPod(never, "exit-code", "x"), "created started exited",
 			"Failed; Ready=False PodFailed; main ended 1 Error restarts 0 ready false"},
@@ -146,7 +155,7 @@ func TestSteps(t *testing.T) {
 		{
 			"init fails, never",
 			withInit(newPod(never, "exit-code", "2", "container", "init")),
-			"created started",
+			"created started exited",
 			"Failed; Initialized=False ContainersNotInitialized containers with incomplete status: " +
 				"[init]; Ready=False PodFailed; " +
 				"init ended 2 Error restarts 0 ready false; main waiting PodInitializing restarts 0 ready " +
@@ -160,6 +169,13 @@ func TestSteps(t *testing.T) {
 			"Succeeded; Ready=False PodCompleted; main ended 0 Completed restarts 0 ready false"},
 		{"deleted while it worked", newPod(never), "created started stopped",
 			"Failed; Ready=False PodFailed; main ended 143 Error restarts 0 ready false"},
+		{"deleted, and killed", graced(newPod(always, "stop-after", "6s"), 5), "created started stopped",
+			"Failed; Ready=False PodFailed; main ended 137 Error restarts 0 ready false"},
+		{"deleted in time", graced(newPod(always, "stop-after", "4s"), 5), "created started stopped",
+			"Succeeded; Ready=False PodCompleted; main ended 0 Completed restarts 0 ready false"},
+		{"evicted", newPod(always, "behaviour", "evicted"), "created started evicted",
+			"Failed; Ready=False PodFailed; " +
+				"main ended 137 ContainerStatusUnknown last 137 restarts 1 ready false"},
 		{"deleted before it started", newPod(always), "created stopped",
 			"Failed; Ready=False PodFailed; main waiting ContainerCreating restarts 0 ready false"},
 	}
@@ -174,6 +190,11 @@ func TestSteps(t *testing.T) {
 
 func withInit(pod *corev1.Pod) *corev1.Pod {
 	pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "init:1"}}
+	return pod
+}
+
+func graced(pod *corev1.Pod, seconds int64) *corev1.Pod {
+	pod.DeletionGracePeriodSeconds = &seconds
 	return pod
 }
 
@@ -232,9 +253,20 @@ func TestEvents(t *testing.T) {
 		event.Reason != "BackOff" {
 		t.Errorf("%+v", event)
 	}
+	pod.Status = take(t, pod, "created", "started", "exited", "restarted", "exited").Status
+	for name, want := range map[string]int32{"crashBackOff": 1, "start": 3, "killing": 2} {
+		if event, err := Event(name, pod, noon); err != nil || event.Count != want {
+			t.Errorf("event %s: %d times, want %d: %v", name, event.Count, want, err)
+		}
+	}
 	again, err := Event("crashBackOff", pod, noon.Add(time.Hour))
 	if err != nil || again.Name != event.Name {
 		t.Errorf("another name for the same event: %q, %q, %v", event.Name, again.Name, err)
+	}
+	for name := range notices() {
+		if event, err := Event(name, pod, noon); err != nil || event.Message == "" || event.Reason == "" {
+			t.Errorf("event %s: %+v, %v", name, event, err)
+		}
 	}
 	if _, err := Event("nothing", pod, noon); err == nil {
 		t.Error("an event that does not exist")

@@ -12,12 +12,21 @@ func (l *life) created() {}
 
 // pullFails sets the failure to pull the image of the container that misbehaves.
 func (l *life) pullFails() {
+	l.block(func(c *corev1.Container, s *corev1.ContainerStatus) {
+		wait(s, errImagePull, pullError(c.Image))
+	})
+}
+
+// block starts what can start beside a container that cannot, and calls fail for that one.
+func (l *life) block(fail func(c *corev1.Container, s *corev1.ContainerStatus)) {
 	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, main bool) {
-		if l.wishes.hits(c.Name, main) {
-			wait(s, errImagePull, pullError(c.Image))
-		} else if main && l.initialized() || sidecar(c) {
+		switch {
+		case l.wishes.hits(c.Name, main):
+			fail(c, s)
+		case s.State.Waiting == nil:
+		case main && l.initialized() || sidecar(c):
 			l.run(c, s, true)
-		} else if !main && l.before(c.Name) {
+		case !main && l.before(c.Name):
 			l.end(c, s, 0)
 		}
 	})
@@ -41,8 +50,8 @@ func pullError(image string) string {
 		"failed to resolve reference %q: %s: not found", image, image, image)
 }
 
-// started ends the init containers and starts the main ones. An init container that crashes blocks
-// the rest.
+// started ends the init containers and starts the main ones. An init container that is to end with
+// an error runs first, and blocks the rest.
 func (l *life) started() {
 	blocked := false
 	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, main bool) {
@@ -50,20 +59,15 @@ func (l *life) started() {
 		switch {
 		case blocked || s.State.Running != nil && !hit:
 		case main || sidecar(c):
-			l.run(c, s, !hit || l.promptlyReady())
+			l.run(c, s, !hit || l.wishes.passes(c))
 		case s.State.Terminated != nil && s.State.Terminated.ExitCode == 0:
 		case hit && l.wishes.exits && l.wishes.code != 0:
-			l.end(c, s, l.wishes.code)
+			l.run(c, s, false)
 			blocked = true
 		default:
 			l.end(c, s, 0)
 		}
 	})
-}
-
-// promptlyReady reports whether the container that misbehaves is ready as soon as it runs.
-func (l *life) promptlyReady() bool {
-	return !l.wishes.slow && l.wishes.behaviour != NeverReady && l.wishes.behaviour != CrashLoop
 }
 
 // ready makes the readiness probes pass.
@@ -86,61 +90,15 @@ func (l *life) updated() {
 	})
 }
 
-// exited ends the container that is to end.
-func (l *life) exited() {
-	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, main bool) {
-		if l.wishes.hits(c.Name, main) && s.State.Running != nil {
-			l.end(c, s, l.wishes.code)
-		}
-	})
-	if l.phase() == corev1.PodRunning {
-		return
-	}
-	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, _ bool) {
-		if sidecar(c) && s.State.Running != nil {
-			l.end(c, s, 0)
-		}
-	})
-}
-
-// backedOff sets the wait of the kubelet before a restart, after a container ended too often. A
-// kubelet does the first restart at once, so the container has crashed a second time.
-func (l *life) backedOff() {
-	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, main bool) {
-		if s.State.Terminated == nil || l.final(c, s, main) {
-			return
-		}
-		s.RestartCount = max(s.RestartCount, 1)
-		s.LastTerminationState = corev1.ContainerState{Terminated: s.State.Terminated}
-		wait(s, crashLoopBackOff, fmt.Sprintf("back-off %s restarting failed container=%s pod=%s",
-			backOff(s.RestartCount), c.Name, l.title()))
-	})
-}
-
-// crashed starts a container and ends it again.
-func (l *life) crashed() {
-	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, _ bool) {
-		if s.State.Waiting != nil && s.State.Waiting.Reason == crashLoopBackOff {
-			s.RestartCount++
-			l.end(c, s, l.wishes.code)
-		}
-	})
-}
-
-// backOff returns the delay that a kubelet reports before a restart.
-func backOff(restarts int32) time.Duration {
-	const first, longest = 10 * time.Second, 5 * time.Minute
-	if restarts > 5 {
-		return longest
-	}
-	return first << (restarts - 1)
-}
-
 // stopped ends the containers of a deleted pod. Containers of a pod that runs to completion were
-// interrupted; others stop normally.
+// interrupted; others stop normally, unless they need longer than the grace period.
 func (l *life) stopped() {
 	code := int32(0)
-	if l.pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+	grace := l.pod.DeletionGracePeriodSeconds
+	switch {
+	case grace != nil && l.wishes.stop > time.Duration(*grace)*time.Second:
+		code = 137
+	case l.pod.Spec.RestartPolicy != corev1.RestartPolicyAlways:
 		code = 143
 	}
 	l.each(func(c *corev1.Container, s *corev1.ContainerStatus, _ bool) {

@@ -32,6 +32,10 @@ func simulation(t *testing.T, client kubernetes.Interface) {
 		"new image":        newImage,
 		"finalizer":        finalizer,
 		"foreign node":     foreignNode,
+		"liveness kill":    livenessKill,
+		"start error":      startError,
+		"evicted":          evicted,
+		"slow stop":        slowStop,
 	}
 	for name, part := range parts {
 		t.Run(name, func(t *testing.T) { t.Parallel(); part(t, client) })
@@ -42,11 +46,21 @@ func simulation(t *testing.T, client kubernetes.Interface) {
 // prefix.
 func newPod(t *testing.T, client kubernetes.Interface, name string, notes ...string) {
 	t.Helper()
+	newPodOf(t, client, name, corev1.Container{Name: "main", Image: "example/app:1"}, notes...)
+}
+
+// newPodOf does the same with a given container.
+func newPodOf(
+	t *testing.T,
+	client kubernetes.Interface,
+	name string,
+	container corev1.Container,
+	notes ...string,
+) {
+	t.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations(notes...)},
-		Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "main", Image: "example/app:1"}},
-		},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{container}},
 	}
 	if _, err := client.CoreV1().Pods(space).Create(t.Context(), pod,
 		metav1.CreateOptions{}); err != nil {
@@ -124,56 +138,6 @@ func eventUntil(t *testing.T, client kubernetes.Interface, pod, kind, reason, me
 		}
 		return fmt.Errorf("saw %q", seen)
 	})
-}
-
-func imagePullError(t *testing.T, client kubernetes.Interface) {
-	newPod(t, client, "pull", "behaviour", "image-pull-error")
-	pod := podUntil(t, client, "pull",
-		"Pending, Ready=False ContainersNotReady, main waiting ImagePullBackOff restarts 0")
-	message := pod.Status.ContainerStatuses[0].State.Waiting.Message
-	if !strings.HasPrefix(message, `Back-off pulling image "example/app:1"`) {
-		t.Error(message)
-	}
-	eventUntil(t, client, "pull", "Warning", "Failed", `Failed to pull image "example/app:1": `)
-	eventUntil(t, client, "pull", "Warning", "Failed", "Error: ErrImagePull")
-	eventUntil(t, client, "pull", "Normal", "BackOff", `Back-off pulling image "example/app:1"`)
-	eventUntil(t, client, "pull", "Warning", "Failed", "Error: ImagePullBackOff")
-	// A pod that stops to misbehave recovers.
-	patch := []byte(`{"metadata":{"annotations":{"local.muster.dev/behaviour":null}}}`)
-	_, err := client.CoreV1().
-		Pods(space).
-		Patch(t.Context(), "pull", "application/merge-patch+json", patch, metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	podUntil(t, client, "pull", "Running, Ready=True, main running restarts 0")
-}
-
-func crashLoop(t *testing.T, client kubernetes.Interface) {
-	newPod(t, client, "crash", "behaviour", "crash-loop", "logs", "it broke")
-	pod := podUntil(t, client, "crash",
-		"Running, Ready=False ContainersNotReady, main waiting CrashLoopBackOff last 1 Error restarts 2")
-	want := fmt.Sprintf("back-off 20s restarting failed container=main pod=crash_default(%s)", pod.UID)
-	if got := pod.Status.ContainerStatuses[0].State.Waiting.Message; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	eventUntil(
-		t,
-		client,
-		"crash",
-		"Warning",
-		"BackOff",
-		"Back-off restarting failed container main in pod crash_default(",
-	)
-	if got := logText(t, client, "crash", &corev1.PodLogOptions{Previous: true}); got != "it broke\n" {
-		t.Errorf("log of the previous run: %q", got)
-	}
-}
-
-func neverReady(t *testing.T, client kubernetes.Interface) {
-	newPod(t, client, "never", "behaviour", "never-ready")
-	podUntil(t, client, "never", "Running, Ready=False ContainersNotReady, main running restarts 0")
-	eventUntil(t, client, "never", "Warning", "Unhealthy", "Readiness probe failed: ")
 }
 
 func pending(t *testing.T, client kubernetes.Interface) {

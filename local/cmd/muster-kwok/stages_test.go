@@ -24,6 +24,7 @@ type player struct {
 	renderer gotpl.Renderer
 	now      time.Time
 	lines    []string // the statuses of the pod
+	writes   int      // of statuses and events
 }
 
 // record adds the status of a pod to the lines, if it has changed.
@@ -103,6 +104,7 @@ func (p *player) step(t *testing.T, pod *corev1.Pod, stage *lifecycle.Stage) boo
 	_, err := stage.DoSteps(0, nil, pod.DeepCopy(), p.renderer,
 		func(*internalversion.StageEvent) error { return nil }, none,
 		func(patch *lifecycle.Patch) error {
+			p.writes++
 			before, err := json.Marshal(pod)
 			if err != nil {
 				return err
@@ -120,7 +122,7 @@ func (p *player) step(t *testing.T, pod *corev1.Pod, stage *lifecycle.Stage) boo
 			p.record(pod)
 			return err
 		},
-		func(*lifecycle.Apply) error { return nil })
+		func(*lifecycle.Apply) error { p.writes++; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,6 +163,14 @@ func gated(pod *corev1.Pod) {
 	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "x/y"}}
 }
 
+// The stages of a crash loop, by whether its wait shows as CrashLoopBackOff.
+const (
+	crashes = "created started exited@300ms restarted@100ms exited-again@300ms backed-off@100ms " +
+		"resumed@1s exited-again@300ms"
+	crashesUnprobed = "created started exited@300ms restarted@100ms exited-again@300ms " +
+		"backed-off@1s resumed@20ms exited-again@300ms"
+)
+
 // In every state of every kind of pod at most one stage matches, and a pod that is done is left
 // alone.
 func TestPodStages(t *testing.T) {
@@ -182,37 +192,88 @@ func TestPodStages(t *testing.T) {
 		{
 			"pull error",
 			testPod(always, note("behaviour", "image-pull-error")),
-			"created pull-fails pull-waits@500ms",
+			"created pull-fails pull-waits@1.2s pull-fails-again@1.4s pull-waits@1.2s",
 		},
 		{
 			"pull error of one",
 			testPod(always, note("behaviour", "image-pull-error"), note("container", "other")),
-			"created pull-fails pull-waits@500ms",
+			"created pull-fails pull-waits@1.2s pull-fails-again@1.4s pull-waits@1.2s",
 		},
 		{
 			"pull error of init",
 			testPod(always, note("behaviour", "image-pull-error"), note("container", "init")),
-			"created pull-fails pull-waits@500ms",
+			"created pull-fails pull-waits@1.2s pull-fails-again@1.4s pull-waits@1.2s",
 		},
-		{"crash loop", testPod(always, note("behaviour", "crash-loop")),
-			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s " +
-				"backed-off@300ms"},
+		{"crash loop", testPod(always, note("behaviour", "crash-loop")), crashes},
 		{
 			"crash loop of one",
 			testPod(always, note("behaviour", "crash-loop"), note("container", "other")),
-			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s " +
-				"backed-off@300ms",
+			crashes,
 		},
 		{
 			"crash loop of init",
 			testPod(always, note("behaviour", "crash-loop"), note("container", "init")),
-			"created started backed-off@300ms crashed@1s backed-off@300ms crashed@2s backed-off@300ms " +
-				"crashed@4s",
+			crashes,
 		},
 		{
 			"crash loop, never",
 			testPod(never, note("behaviour", "crash-loop")),
 			"created started exited@300ms",
+		},
+		{"crash at start", testPod(always, note("behaviour", "crash-at-start")), crashesUnprobed},
+		{
+			"crash loop with a probe",
+			testPod(always, note("behaviour", "crash-loop"), probed),
+			"created started exited@300ms restarted@100ms exited-again@300ms backed-off@100ms " +
+				"resumed@1s exited-again@300ms backed-off@100ms resumed@2s",
+		},
+		{
+			"liveness kill",
+			testPod(always, note("behaviour", "liveness-kill"), note("exit-after", "1s")),
+			"created started killed@1s killed@1s killed-again@1s resumed@2s killed-again@1s resumed@4s",
+		},
+		{
+			"liveness kill of one",
+			testPod(always, note("behaviour", "liveness-kill"), note("container", "other")),
+			"created started killed@300ms killed@300ms killed-again@300ms resumed@2s",
+		},
+		{
+			"start error",
+			testPod(always, note("behaviour", "start-error")),
+			"created start-fails start-fails-again@100ms start-backed-off@1s start-fails-again@100ms " +
+				"start-backed-off@2s",
+		},
+		{
+			"start error of init",
+			testPod(always, note("behaviour", "start-error"), note("container", "init")),
+			"created start-fails start-fails-again@100ms start-backed-off@1s start-fails-again@100ms",
+		},
+		{
+			"hook error of one",
+			testPod(always, note("behaviour", "hook-error"), note("container", "other")),
+			"created hook-fails hook-fails-again@100ms start-backed-off@1s hook-fails-again@100ms",
+		},
+		{"evicted", testPod(always, note("behaviour", "evicted")), "created started evicted@2s"},
+		{
+			"evicted later",
+			testPod(always, note("behaviour", "evicted"), note("exit-after", "9s")),
+			"created started evicted@9s",
+		},
+		{
+			"slow, with a probe",
+			testPod(always, note("ready-after", "5s"), probed),
+			"created probe-fails ready@5s",
+		},
+		{
+			"exits, slow, with a probe",
+			testPod(always, note("ready-after", "5s"), note("exit-code", "1"), probed),
+			"created started exited@300ms restarted@100ms exited-again@300ms backed-off@100ms resumed@1s",
+		},
+		{"events", testPod(always, note("events", "normal")), "created sandbox-ready started"},
+		{
+			"events of a pull error",
+			testPod(always, note("events", "normal"), note("behaviour", "image-pull-error")),
+			"created sandbox-ready pull-fails pull-waits@1.2s pull-fails-again@1.4s",
 		},
 		{"never ready", testPod(always, note("behaviour", "never-ready")), "created probe-fails"},
 		{
@@ -233,8 +294,7 @@ func TestPodStages(t *testing.T) {
 		},
 		{"exits, on failure", testPod(onFailure, note("exit-code", "0")), "created started exited@300ms"},
 		{"exits again", testPod(onFailure, note("exit-code", "3")),
-			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s " +
-				"backed-off@300ms"},
+			crashesUnprobed},
 		{
 			"one exits",
 			testPod(never, note("exit-code", "3"), note("container", "other")),
@@ -243,7 +303,7 @@ func TestPodStages(t *testing.T) {
 		{
 			"init fails",
 			testPod(never, note("exit-code", "3"), note("container", "init")),
-			"created started",
+			"created started exited@300ms",
 		},
 		{"job", testPod(never, ofJob), "created started exited@300ms"},
 		{"job, on failure", testPod(onFailure, ofJob), "created started exited@300ms"},
@@ -256,17 +316,16 @@ func TestPodStages(t *testing.T) {
 		{
 			"job, pull error",
 			testPod(never, ofJob, note("behaviour", "image-pull-error")),
-			"created pull-fails pull-waits@500ms",
+			"created pull-fails pull-waits@1.2s pull-fails-again@1.4s pull-waits@1.2s",
 		},
 		{"job, crashes", testPod(onFailure, ofJob, note("behaviour", "crash-loop")),
-			"created started exited@300ms backed-off@300ms crashed@1s backed-off@300ms crashed@2s " +
-				"backed-off@300ms"},
+			crashes},
 		{"job, slow", testPod(never, ofJob, note("ready-after", "1s")), "created started exited@300ms"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			p := newPlayer(t)
-			if got := p.play(t, test.pod, 8); got != test.want {
+			if got := p.play(t, test.pod, max(5, len(strings.Fields(test.want)))); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 			if phase := test.pod.Status.Phase; phase != corev1.PodSucceeded && phase != corev1.PodFailed {
@@ -286,9 +345,46 @@ func (p *player) stops(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
+// A pod that is well costs two writes, and no events unless it asks for them.
+func TestWritesOfAHealthyPod(t *testing.T) {
+	for events, want := range map[string]int{"": 2, "normal": 6} {
+		pod := testPod(corev1.RestartPolicyAlways)
+		if events != "" {
+			pod.Annotations[kubelet.Events] = events
+		}
+		p := newPlayer(t)
+		p.play(t, pod, 8)
+		if p.writes != want {
+			t.Errorf("events %q: %d writes, want %d", events, p.writes, want)
+		}
+	}
+}
+
+// A deleted pod stops within its grace period.
+func TestPodStopsInTime(t *testing.T) {
+	for after, want := range map[string]string{
+		"": "stopped removed", "500ms": "stopped@500ms removed", "4s": "stopped@4s removed",
+		"1m": "stopped@5s removed", "1m30s": "stopped@1m30s removed",
+	} {
+		p, pod := newPlayer(t), testPod(corev1.RestartPolicyAlways)
+		p.play(t, pod, 8)
+		if after != "" {
+			pod.Annotations = map[string]string{kubelet.StopAfter: after}
+		}
+		pod.DeletionTimestamp = &metav1.Time{Time: p.now.Add(5 * time.Second)}
+		pod.DeletionGracePeriodSeconds = new(int64(5))
+		if got := p.play(t, pod, 8); got != want {
+			t.Errorf("stop-after %q: got %s, want %s", after, got, want)
+		}
+	}
+}
+
 // A pod that no longer misbehaves recovers, and one that begins to does.
 func TestPodStagesFollowTheAnnotations(t *testing.T) {
-	for _, behaviour := range []string{"image-pull-error", "crash-loop", "never-ready", "pending"} {
+	for _, behaviour := range []string{
+		"image-pull-error", "crash-loop", "liveness-kill", "start-error", "hook-error", "never-ready",
+		"pending",
+	} {
 		p, pod := newPlayer(t), testPod(corev1.RestartPolicyAlways, note("behaviour", behaviour))
 		p.play(t, pod, 4)
 		delete(pod.Annotations, kubelet.Behaviour)
