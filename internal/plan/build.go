@@ -48,6 +48,7 @@ func Build(in Input) (*Plan, error) {
 		Manager:            in.Policy.Manager,
 		Force:              in.Policy.Force,
 		Propagation:        cmp.Or(in.Policy.Propagation, metav1.DeletePropagationBackground),
+		AwaitPods:          in.Policy.AwaitPods,
 		LastApplied:        in.Policy.LastApplied,
 		LastAppliedManager: in.Policy.LastAppliedManager,
 		Owner:              in.Policy.Owner,

@@ -266,6 +266,7 @@ type Plan struct {
 	Owner Owner `json:"owner,omitzero"`
 	Annotations
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
+	AwaitPods   bool                       `json:"awaitPods,omitempty"` // as in Policy
 
 	// OnlyClientSide is that of Policy.
 	OnlyClientSide bool `json:"onlyClientSide,omitempty"`

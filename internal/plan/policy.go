@@ -112,11 +112,13 @@ type Policy struct {
 	// custom resources are sent.
 	OnlyClientSide bool
 
-	ServerSide        bool
-	Manager           string
-	Force             bool
-	Propagation       metav1.DeletionPropagation // empty means Background
-	PruneAfterFailure bool                       // prune although an apply failed
+	ServerSide  bool
+	Manager     string
+	Force       bool
+	Propagation metav1.DeletionPropagation // empty means Background
+	// AwaitPods lets a deleted workload count as gone when its pods are, unless its dependents stay.
+	AwaitPods         bool
+	PruneAfterFailure bool // prune although an apply failed
 }
 
 // Annotations are those by which an object decides what is done with it.

@@ -20,7 +20,7 @@ func (c *Cluster) collect(uid types.UID, owners []metav1.OwnerReference) {
 	}
 	for _, owned := range c.ownedBy(uid) {
 		if !c.hasOwner(owned) {
-			c.discard(owned)
+			c.discard(owned, false)
 		}
 	}
 	for _, o := range owners {
@@ -47,18 +47,30 @@ func (c *Cluster) discardOwned(owner *unstructured.Unstructured) {
 		return
 	}
 	for _, owned := range c.ownedBy(owner.GetUID()) {
-		c.discard(owned)
+		c.discard(owned, true)
 	}
 }
 
-// discard deletes an object in the background.
-func (c *Cluster) discard(ref object.Ref) {
-	switch obj := c.objects[ref]; {
-	case obj == nil:
-	case len(obj.GetFinalizers()) == 0:
+// discard deletes an object: in the foreground, if it has dependents that block its deletion, or in
+// the background.
+func (c *Cluster) discard(ref object.Ref, foreground bool) {
+	obj := c.objects[ref]
+	if obj == nil || obj.GetDeletionTimestamp() != nil {
+		return
+	}
+	if foreground && c.isBlocked(obj) {
+		obj = obj.DeepCopy()
+		obj.SetFinalizers(append(obj.GetFinalizers(), metav1.FinalizerDeleteDependents))
+	}
+	wait := c.Lingers[ref]
+	if wait == 0 && len(obj.GetFinalizers()) == 0 {
 		c.remove(ref)
-	case obj.GetDeletionTimestamp() == nil:
-		c.store(markedDeleted(obj))
+		return
+	}
+	c.store(markedDeleted(obj))
+	c.discardOwned(obj)
+	if wait > 0 {
+		c.later(ref, obj.GetUID(), Change{After: wait, Gone: true})
 	}
 }
 

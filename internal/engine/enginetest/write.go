@@ -135,10 +135,11 @@ func (c *Cluster) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
 	return removed, c.count("delete", d.Ref)
 }
 
-// markedDeleted returns an object whose deletion has begun.
+// markedDeleted returns an object whose deletion has begun, a pod with its grace period.
 func markedDeleted(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	marked, now, grace := obj.DeepCopy(), metav1.Now(), int64(0)
-	marked.SetDeletionTimestamp(&now)
+	grace, _, _ := unstructured.NestedInt64(obj.Object, "spec", "terminationGracePeriodSeconds")
+	marked, end := obj.DeepCopy(), metav1.NewTime(time.Now().Add(time.Duration(grace)*time.Second))
+	marked.SetDeletionTimestamp(&end)
 	marked.SetDeletionGracePeriodSeconds(&grace)
 	if marked.GetGeneration() > 0 {
 		marked.SetGeneration(marked.GetGeneration() + 1)
