@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -73,8 +71,7 @@ func (o PlanOptions) options(now time.Time) (packages.PlanOptions, error) {
 	return packages.PlanOptions{
 		ServerSide: o.ServerSide, FieldManager: o.FieldManager, Conflicts: conflicts,
 		Ignore: ignore, InventoryPolicy: "strict", Adopted: refsOf(o.Adopt),
-		Propagation: metav1.DeletePropagationBackground, Ordering: "graph",
-		Recreate: o.Recreate, Recreation: true, LeaveReplicas: true,
+		Ordering: "graph", Recreate: o.Recreate, Recreation: true, LeaveReplicas: true,
 		NoPrune: o.NoPrune, AllowEmpty: o.AllowEmpty, AppAnnotations: true,
 		Hold: true, AllowDelete: o.AllowDelete, Now: now,
 	}, nil

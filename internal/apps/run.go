@@ -63,6 +63,8 @@ type RunOptions struct {
 
 	// Propagation is that of deletions; empty is Background.
 	Propagation metav1.DeletionPropagation
+	// AwaitPods is that of plan.Policy.
+	AwaitPods bool
 
 	// Policy says which annotations of packages count besides those of apps, by its functions and
 	// annotations alone: nil for none, as under kapp's grammar.

@@ -72,6 +72,7 @@ func (r *Run) buildPlan() error {
 	}
 	r.plan.Manager = Manager
 	r.plan.Propagation = cmp.Or(r.options.Propagation, metav1.DeletePropagationBackground)
+	r.plan.AwaitPods = r.options.AwaitPods
 	r.plan.Conflicts = r.options.Conflicts
 	r.plan.Destroys, r.plan.Bookkeeping = r.deletes, resource.Bookkeeping[:]
 	r.plan.RecreateDeleted, r.plan.Held = r.options.RecreateDeleted, r.options.Held

@@ -18,6 +18,7 @@ type Choice struct {
 	Allowed []string
 	Aliases map[string]string // other names of values, which help does not list
 	Refusal string            // instead of the usual error; a %q in it stands for the value
+	Default string            // what no value means, for help; empty if there must be a value
 }
 
 // String returns the value. With Set and Type, a Choice is a pflag.Value.
@@ -38,7 +39,7 @@ func (c *Choice) Type() string { return "string" }
 // Check returns an error for a value that is not allowed.
 func (c *Choice) Check() error {
 	switch {
-	case slices.Contains(c.Allowed, c.Value):
+	case slices.Contains(c.Allowed, c.Value), c.Value == "" && c.Default != "":
 		return nil
 	case strings.Contains(c.Refusal, "%q"):
 		return fmt.Errorf(c.Refusal, c.Value)
@@ -77,8 +78,11 @@ func (c *Choice) AddTo(cmd *cobra.Command, name, usage string) {
 
 // AddShortTo adds the choice to a command under a name and a shorthand, with completion.
 func (c *Choice) AddShortTo(cmd *cobra.Command, name, shorthand, usage string) {
-	cmd.Flags().VarP(c, name, shorthand,
-		fmt.Sprintf("%s. One of: (%s)", usage, strings.Join(c.Allowed, ", ")))
+	usage = fmt.Sprintf("%s. One of: (%s)", usage, strings.Join(c.Allowed, ", "))
+	if c.Default != "" {
+		usage += "; default: " + c.Default
+	}
+	cmd.Flags().VarP(c, name, shorthand, usage)
 	// The only error is a flag that does not exist or has a completion already.
 	_ = cmd.RegisterFlagCompletionFunc(
 		name, cobra.FixedCompletions(c.Allowed, cobra.ShellCompDirectiveNoFileComp),

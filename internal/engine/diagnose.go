@@ -90,6 +90,11 @@ func (r *run) lingers(now time.Time) func(*track) bool {
 // count once they have lasted.
 func (r *run) causes(t *track, now time.Time) []ready.Cause {
 	causes := r.related.evidence.Causes(t.seen.evidence, t.written)
+	for _, c := range causes {
+		if !c.Until.IsZero() {
+			r.diagnosis.due(c.Until, now)
+		}
+	}
 	if r.observing != nil {
 		return causes
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 )
 
 // result is the end of a step's write.
@@ -306,7 +307,7 @@ func removeOnce(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o
 		done.outcome, done.code, done.leaving = event.Succeeded, "", true
 		done.seen.Object = step.Have
 		var gone bool
-		if gone, err = c.Delete(ctx, deletion(step, p.Propagation, o.DryRun)); gone {
+		if gone, err = c.Delete(ctx, deletion(step, propagation(p, step), o.DryRun)); gone {
 			done.seen = cluster.ObjectEvent{Version: step.Have.GetResourceVersion()}
 		}
 	case len(step.Patch.Data) > 0:
@@ -318,6 +319,16 @@ func removeOnce(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o
 		return &result{op: step.Op, outcome: event.Failed, err: err}
 	}
 	return done
+}
+
+// propagation returns the propagation policy of the deletion of a step. If the plan awaits pods, a
+// workload that is waited for is deleted in the foreground: it is gone as soon as its pods are.
+func propagation(p *plan.Plan, step *plan.Step) metav1.DeletionPropagation {
+	if p.AwaitPods && step.Wait && p.Propagation == metav1.DeletePropagationBackground &&
+		ready.RunsPods(step.Ref.GroupKind()) {
+		return metav1.DeletePropagationForeground
+	}
+	return p.Propagation
 }
 
 // deletion returns the request that deletes the object of a step if it is still as the step has it.

@@ -66,10 +66,11 @@ func TestDestroyAwaitsPods(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.expect(t, `
-			acted delete configmap/settings succeeded
-			settled delete configmap/settings succeeded (NotFound)
 			acted delete deployment.apps/web succeeded
 			waiting delete deployment.apps/web (Terminating)
+			acted delete configmap/settings succeeded
+			settled delete configmap/settings succeeded (NotFound)
+			observed delete deployment.apps/web (Terminating)
 			explained delete deployment.apps/web: stopping for 4s; grace period 30s (terminationGracePeriodSeconds)
 			settled delete deployment.apps/web succeeded (NotFound)`)
 		if took := time.Since(began).Round(time.Second); took != 20*time.Second {
@@ -81,8 +82,8 @@ func TestDestroyAwaitsPods(t *testing.T) {
 	})
 }
 
-// Waiting for pods costs the watch of their workloads, and of pods and events if they stop slowly. A
-// set without workloads costs as much as before.
+// Waiting for pods costs the watch of their workloads, and those of pods and events if they stop
+// slowly. A set without workloads costs as much as before.
 func TestAwaitedPodsCostLittle(t *testing.T) {
 	count := func(t *testing.T, policy plan.Policy, stops time.Duration, wait bool) []int {
 		w := withSlowPod(t, stops)
@@ -117,8 +118,8 @@ func TestAwaitedPodsCostLittle(t *testing.T) {
 	}
 }
 
-// The wait for pods has the limits of deletions. A workload whose pods are not gone in time stays in
-// the record, and the next run waits for them.
+// The wait for pods has the limits of deletions. A workload whose pods are not gone in time stays
+// in the record, and the next run waits for them.
 func TestAwaitedPodsTimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withSlowPod(t, 40*time.Second)
@@ -128,14 +129,15 @@ func TestAwaitedPodsTimeOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.expect(t, `
-			acted delete configmap/settings succeeded
-			settled delete configmap/settings succeeded (NotFound)
 			acted delete deployment.apps/web succeeded
 			waiting delete deployment.apps/web (Terminating)
+			acted delete configmap/settings succeeded
+			settled delete configmap/settings succeeded (NotFound)
+			observed delete deployment.apps/web (Terminating)
 			explained delete deployment.apps/web: stopping for 4s; grace period 30s (terminationGracePeriodSeconds)
-			settled delete deployment.apps/web timedOut (Terminating)
+			settled delete deployment.apps/web timed out (Terminating)
 			explained delete deployment.apps/web: stopping for 10s; grace period 30s (terminationGracePeriodSeconds)`)
-		w.expectRecord(t, "deployment.apps/web delete succeeded timedOut")
+		w.expectRecord(t, "deployment.apps/web Delete Succeeded Timeout")
 		if _, err := w.apply(t.Context(), awaitingPods(), realRun); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +145,7 @@ func TestAwaitedPodsTimeOut(t *testing.T) {
 			acted delete deployment.apps/web succeeded
 			waiting delete deployment.apps/web (Terminating)
 			explained delete deployment.apps/web: stopping for 14s; grace period 30s (terminationGracePeriodSeconds)
-			explained delete deployment.apps/web: stopping for 36s, but its grace period was 30s: node n has not reported the end of its containers
+			explained delete deployment.apps/web: stopping for 35s, but its grace period was 30s: node n has not reported the end of its containers
 			settled delete deployment.apps/web succeeded (NotFound)`)
 	})
 }

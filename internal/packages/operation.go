@@ -26,11 +26,12 @@ import (
 
 // PlanOptions are the options that shape a plan. A saved plan holds them.
 type PlanOptions struct {
-	ServerSide        bool                       `json:"serverSide"`
-	ForceConflicts    bool                       `json:"forceConflicts"`
-	Conflicts         plan.Conflicts             `json:"conflicts,omitempty"`
-	FieldManager      string                     `json:"fieldManager"`
-	InventoryPolicy   string                     `json:"inventoryPolicy"`
+	ServerSide      bool           `json:"serverSide"`
+	ForceConflicts  bool           `json:"forceConflicts"`
+	Conflicts       plan.Conflicts `json:"conflicts,omitempty"`
+	FieldManager    string         `json:"fieldManager"`
+	InventoryPolicy string         `json:"inventoryPolicy"`
+	// Propagation is empty for Background with a wait for the pods of deleted workloads.
 	Propagation       metav1.DeletionPropagation `json:"prunePropagationPolicy"`
 	PruneAfterFailure bool                       `json:"pruneAfterFailure"`
 	Ordering          string                     `json:"ordering"`
@@ -93,6 +94,7 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 		p.LastAppliedManager = lastAppliedManager
 	}
 	p.Propagation, p.PruneAfterFailure = o.Propagation, o.PruneAfterFailure
+	p.AwaitPods = o.Propagation == ""
 	p.LeaveReplicas, p.NoPrune, p.Ignore = o.LeaveReplicas, o.NoPrune, o.Ignore
 	p.EncodeStringData = o.AppAnnotations // kubectl lets them stay
 	if o.Recreation {
@@ -235,6 +237,7 @@ func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Ope
 	}
 	o.limitOwners(&rules)
 	rules.Destroy, rules.Propagation, rules.Waves = true, o.Propagation, o.Waves()
+	rules.AwaitPods = o.Propagation == ""
 	if o.AppAnnotations {
 		o.honourApps(&rules)
 	}

@@ -36,6 +36,8 @@ type Cause struct {
 	Delay time.Duration `json:"-"`
 	// Patience is the time for which a cause must last before Stuck counts.
 	Patience time.Duration `json:"-"`
+	// Until is the time at which the cause becomes another one if nothing changes; zero for never.
+	Until time.Time `json:"-"`
 	// Since is the time at which the condition behind the cause was written; zero if unknown.
 	Since time.Time `json:"-"`
 

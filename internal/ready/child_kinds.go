@@ -1,6 +1,10 @@
 package ready
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 var (
 	podKind           = schema.GroupKind{Kind: "Pod"}
@@ -24,3 +28,10 @@ var childKinds = map[schema.GroupKind][]schema.GroupKind{
 // The caller must not change the result. Objects that controllers create and do not own, such as
 // the claims of a StatefulSet, are not child objects.
 func ChildKinds(kind schema.GroupKind) []schema.GroupKind { return childKinds[kind] }
+
+// RunsPods reports whether the controllers of Kubernetes create pods for objects of a kind, perhaps
+// by objects of other kinds.
+func RunsPods(kind schema.GroupKind) bool {
+	return slices.Contains(childKinds[kind], podKind) ||
+		kind == schema.GroupKind{Group: "batch", Kind: "CronJob"}
+}

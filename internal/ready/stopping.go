@@ -67,13 +67,15 @@ func (s *stopping) cause(pod object.Ref, now time.Time) Cause {
 		return c
 	}
 	age := max(now.Sub(s.since), 0).Truncate(time.Second)
+	overdue := s.since.Add(s.grace + stopSlack)
 	c.similarity = "stopping since " + s.since.Truncate(stopTogether).String()
-	if c.Message = fmt.Sprintf("stopping for %s", age); age > s.grace+stopSlack {
-		c.similarity = "not " + c.similarity
+	if c.Message = fmt.Sprintf("stopping for %s", age); !now.Before(overdue) {
+		c.similarity, c.Delay = "not "+c.similarity, 0
 		c.Message += fmt.Sprintf(", but its grace period was %s: node %s has not reported the end of "+
 			"its containers", s.grace, s.node)
 		return c
 	}
+	c.Until = overdue
 	c.Message += fmt.Sprintf("; grace period %s", s.grace)
 	if s.specified {
 		c.Message += " (terminationGracePeriodSeconds)"

@@ -233,7 +233,7 @@ func runOptions(o packages.PlanOptions, rules *ready.RuleSet) apps.RunOptions {
 		ServerSide: o.ServerSide, Conflicts: o.Conflicts,
 		LeaveReplicas: o.LeaveReplicas, Ignore: o.Ignore, PlanPolicy: apps.LikePackages(),
 		PruneAfterFailure: o.PruneAfterFailure, Waves: o.Waves(), Policy: &policy,
-		Propagation: o.Propagation,
+		Propagation: o.Propagation, AwaitPods: o.Propagation == "",
 	}
 	if o.ForceConflicts {
 		r.Conflicts = plan.TakeAll

@@ -129,8 +129,14 @@ func (f applyFlags) prepare(
 
 func planFlags() commands.PlanFlags {
 	f := commands.NewPlanFlags("waves", true)
-	f.Adoption = adoptions()
+	f.Adoption, f.Propagation = adoptions(), propagations(f.Propagation)
 	return f
+}
+
+// propagations returns a choice with kpt's default.
+func propagations(c cli.Choice) cli.Choice {
+	c.Value, c.Default = "Background", ""
+	return c
 }
 
 // lockFlags returns the flags of locks. kpt says nothing if leases are forbidden.

@@ -21,6 +21,7 @@ type destroyFlags struct {
 func newDestroy(env *cli.Env, kube *cli.Kube, words string) *cobra.Command {
 	f := destroyFlags{DestroyFlags: commands.NewDestroyFlags("waves"), output: outputs()}
 	f.Adoption, f.Lock = adoptions(), lockFlags()
+	f.Propagation = propagations(f.Propagation)
 	cmd := &cobra.Command{
 		Use:   "destroy [FOLDER | -]",
 		Short: "Delete everything that a package deployed",

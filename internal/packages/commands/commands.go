@@ -189,10 +189,12 @@ func StatusPolicies() cli.Choice {
 	return cli.Choice{Value: "all", Meaning: "status policy", Allowed: []string{"none", "all"}}
 }
 
-// Propagations returns the choice of a deletion propagation policy; what names it in errors.
+// Propagations returns the choice of a deletion propagation policy; what names it in errors. No
+// value is that of packages.PlanOptions.
 func Propagations(what string) cli.Choice {
 	return cli.Choice{
-		Value: "Background", Meaning: what, Allowed: []string{"Background", "Foreground", "Orphan"},
+		Meaning: what, Allowed: []string{"Background", "Foreground", "Orphan"},
+		Default: "Background, but Foreground for workloads, to wait for their pods",
 	}
 }
 
