@@ -45,7 +45,7 @@ ROUNDS      := 10
 SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-flux build-node build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-flux build-node e2e-node build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
 
 # The compiler spends a sixth of its time collecting garbage; with this it needs up to 600 MB for a package instead of 450.
 build-%: export GOGC := 400
@@ -117,7 +117,7 @@ e2e-test:
 	cd local && go test $(QUICK) -c -o $(BIN)/e2e.test ./e2e
 
 alone beside:
-	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS))$$')
+	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS)|Node)$$')
 
 rest:
 	$(RING) alone others -- $(MAKE) {}
@@ -147,6 +147,9 @@ build-node: ## what a real node needs besides the plane, into bin/node/: contain
 	if pkg-config --exists libseccomp; then \
 	  CGO_ENABLED=1 go build -tags 'seccomp urfave_cli_no_docs netgo osusergo' -ldflags '-s -w -linkmode external -extldflags -static' -o $(BIN)/node/ github.com/opencontainers/runc; \
 	else command -v runc || { echo "install libseccomp-dev, to build runc, or runc" >&2; exit 1; }; fi
+
+e2e-node: build build-node ## workloads on a node that runs containers; needs root and Linux
+	MUSTER_TEST_NODE=required $(BREAK) '^TestNode$$'
 
 build-older: build build-tools ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older
