@@ -75,6 +75,9 @@ type Options struct {
 	// StopOn.Stuck, which depends on causes, is not set. kapp and kpt live print no causes.
 	NoCauses bool
 
+	// Pods says how the pods of workloads decide whether these are ready.
+	Pods PodPolicy
+
 	// BeforeForget is called when the record of a destroyed set is about to be deleted, for what
 	// nobody would find without the record. Its error keeps the record. It may be called again.
 	BeforeForget record.Before
@@ -85,6 +88,24 @@ type Options struct {
 	// else in the run may change that. See ready.Cause.Certain.
 	GiveUp bool
 }
+
+// PodPolicy says how pods decide whether their workload is ready. The zero value judges the status
+// of the workload alone, as kapp and kpt live do.
+type PodPolicy struct {
+	// Check lets no workload be ready while a pod of it is not, or has a container that was restarted
+	// a moment ago. Pods that are not restarted are ready when they have ended.
+	Check bool
+	// MinReady is how long a workload with new pods has to stay ready if a container has no probe.
+	// It needs Check.
+	MinReady time.Duration
+}
+
+// DefaultMinReady is the usual PodPolicy.MinReady: most programs that crash at their start have
+// done so by then.
+const DefaultMinReady = 2500 * time.Millisecond
+
+// CheckPods returns the usual policy.
+func CheckPods() PodPolicy { return PodPolicy{Check: true, MinReady: DefaultMinReady} }
 
 // Limits are how long a run waits. Those that are not set do not limit it, except Stall, which is
 // DefaultStall then, unless others limit all waits: a run without any limit is one that a user has
