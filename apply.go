@@ -226,6 +226,7 @@ func checkPlan(ctx context.Context, op sets.Operation, o runOptions) (*Plan, err
 func (o runOptions) engineOptions() engine.Options {
 	return engine.Options{
 		DryRun: engine.DryRunNone, Limits: limitsOf(o.timeout), GiveUp: true, FieldValidation: o.fields,
+		Pods: engine.CheckPods(),
 	}
 }
 

@@ -41,7 +41,9 @@ func (r packageRules) Judge(
 	obj *unstructured.Unstructured, children []*unstructured.Unstructured,
 ) ready.Verdict {
 	if _, _, ruled := r.kapp.config.Judge(obj); ruled || countsReplicas(obj) {
-		return r.kapp.Judge(obj, children)
+		v := r.kapp.Judge(obj, children)
+		v.Ruled = true
+		return v
 	}
 	return r.RuleSet.Judge(obj, children)
 }

@@ -39,6 +39,9 @@ func (r *run) look(i int, s cluster.ObjectEvent) observation {
 			seen.verdict.Status = ready.Status{State: ready.Current, Message: why}
 		}
 	}
+	if r.options.Pods.Check && s.Object != nil && !step.Op.AwaitsDeletion() {
+		seen.checkPods(s.Object)
+	}
 	if r.sources[step.Ref] || step.Returns {
 		seen.object = s.Object
 	}

@@ -280,7 +280,7 @@ func (r *run) timeoutOutcome(i int) event.Outcome {
 	switch {
 	case r.tracks[i].seen.verdict.State == ready.Failed:
 		return event.Failed
-	case r.isUnreported(&r.tracks[i]):
+	case r.isUnreported(&r.tracks[i]), r.tracks[i].quiet:
 		return event.Succeeded
 	default:
 		return event.TimedOut

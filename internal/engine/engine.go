@@ -19,6 +19,10 @@
 // waited for. The run ends early if all objects that it waits for have failed, nothing is being
 // written and no step can start.
 //
+// With Options.Pods a workload that is ready by its status is judged by its pods, too. They are
+// watched when the first workload of a namespace becomes ready, unless they are for causes. Its own
+// status often shows that nothing has happened to a workload that the run did not change.
+//
 // Rules may need child objects. They are watched once an object is judged not ready: with a watch
 // for the labels of each object, or, if a run has many objects of the kind in a namespace, with one
 // for the labels that all have in common.

@@ -22,7 +22,7 @@ func (r *run) judge(ctx context.Context, i int) {
 	}
 	switch {
 	case step.Op == plan.Observe:
-		r.observed(i)
+		r.observed(ctx, i)
 	case t.seen.before(t.base):
 		r.wait(i) // the observation is older than our write
 	case step.Returns && r.mayReturn(ctx, i, gone, replaced):
@@ -50,6 +50,7 @@ func (r *run) applyVerdict(ctx context.Context, i int) {
 	if t.queried && t.seen.object != nil {
 		t.seen.verdict = r.engine.rules().Judge(t.seen.object, r.related.childrenOf(i))
 	}
+	r.judgePods(ctx, i)
 	failed := t.seen.verdict.State == ready.Failed
 	switch {
 	case r.isDoubted(i):
@@ -91,7 +92,7 @@ func (r *run) wait(i int) {
 	if t.seen.evidence != nil && t.seen.evidence.DeletesPods() {
 		r.scheduleDiagnosisAfter(0) // its pods are watched from the beginning
 	}
-	if !t.announced || !t.shown.sameStatus(t.seen.verdict) {
+	if !t.announced || !t.quiet && !t.shown.sameStatus(t.seen.verdict) {
 		r.emitStatus(i, false)
 	}
 }

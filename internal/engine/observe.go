@@ -38,6 +38,7 @@ type ObserveOptions struct {
 	Stall    limit.Time // as in Limits; none for UntilForever
 	NoCauses bool       // as in Options
 	LogLines int        // as in Options
+	Pods     PodPolicy  // as in Options
 
 	// Unattended is closed as soon as no run is in progress that could create objects. From then on
 	// an object that does not exist counts as failed if all are to become current. Nil is never.
@@ -78,6 +79,7 @@ func (e *Engine) Observe(
 	}
 	options := Options{
 		DryRun: DryRunNone, NoCauses: o.NoCauses, LogLines: o.LogLines, Limits: Limits{Stall: o.Stall},
+		Pods: o.Pods,
 	}
 	r := newRun(e, p, options, func(ev event.Event) {
 		if ev.Op = ""; ev.Kind == event.Observed || ev.Kind == event.Explained {
@@ -96,7 +98,9 @@ func (e *Engine) Observe(
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	met, over := r.observedEnough()
-	r.related.once = over
+	r.related.once = over && o.Until != UntilCurrent
+	r.checkFirstPods(ctx, watching)
+	met, over = r.observedEnough()
 	r.emitFirst(ctx, watching)
 	if over {
 		r.emitUnmet(sink)
@@ -203,6 +207,7 @@ func (r *run) observeAgain(ctx context.Context) {
 	for i, seen := range r.readAgain(ctx, steps) {
 		if !seen.isZero() {
 			r.tracks[i].seen = seen
+			r.judgePods(ctx, i)
 			r.wait(i)
 		}
 	}
@@ -264,7 +269,8 @@ func (r *run) findFirstCauses(ctx, watching context.Context, causes [][]ready.Ca
 }
 
 // observed emits a new status of an object, and ends the run if that was the last one to wait for.
-func (r *run) observed(i int) {
+func (r *run) observed(ctx context.Context, i int) {
+	r.judgePods(ctx, i)
 	r.wait(i)
 	if _, over := r.observedEnough(); over {
 		r.stop()

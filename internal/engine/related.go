@@ -27,6 +27,7 @@ type relatedTracker struct {
 	noCauses bool // evidence stays empty
 	once     bool // list, do not watch
 	evidence *ready.RelatedObjects
+	pods     *ready.PodSet // nil if no policy needs them
 	places   map[place]*relatedPlace
 	children map[int][]*siblings // by step and kind
 	listing  int                 // watches that have not listed their objects yet
@@ -53,6 +54,7 @@ type relatedEvent struct {
 	cluster.ObjectEvent
 	watch    *relatedWatch
 	evidence *ready.Evidence
+	runs     *ready.PodRuns // of a pod, if they are kept
 }
 
 func newRelatedTracker(c Cluster, noCauses bool) *relatedTracker {
@@ -63,7 +65,10 @@ func newRelatedTracker(c Cluster, noCauses bool) *relatedTracker {
 	}
 }
 
-var eventKind = schema.GroupKind{Kind: "Event"}
+var (
+	eventKind = schema.GroupKind{Kind: "Event"}
+	podKind   = schema.GroupKind{Kind: "Pod"}
+)
 
 // start starts a watch, which ends with the context.
 func (t *relatedTracker) start(ctx context.Context, w *relatedWatch) {
@@ -77,6 +82,9 @@ func (t *relatedTracker) start(ctx context.Context, w *relatedWatch) {
 		e := relatedEvent{ObjectEvent: seen, watch: w}
 		if seen.Object != nil && !t.noCauses {
 			e.evidence = ready.EvidenceOf(seen.Object, ready.Of(seen.Object))
+		}
+		if seen.Object != nil && t.pods != nil && w.place.GroupKind == podKind {
+			e.runs = ready.RunsOf(seen.Object)
 		}
 		if seen.Object != nil && w.keeps { // managed fields are large, and no rule reads them
 			e.Object = reheaded(seen.Object, func(map[string]any) {})
@@ -103,6 +111,11 @@ func (t *relatedTracker) handle(e relatedEvent) []int {
 		t.evidence.Add(e.evidence)
 	default:
 		t.evidence.Delete(e.Ref)
+	}
+	if t.pods != nil && e.watch.place.GroupKind == podKind && !e.Listed {
+		if t.pods.Delete(e.Ref); e.runs != nil {
+			t.pods.Add(e.runs)
+		}
 	}
 	if !e.Listed && e.watch.keeps {
 		steps = e.watch.place.set(e.Ref, e.Object)
@@ -133,22 +146,44 @@ func (t *relatedTracker) handleAll(ctx context.Context, quiet time.Duration) {
 	}
 }
 
+// missingWatches collects the objects that no watch for causes or pods covers yet.
+type missingWatches struct {
+	tracker *relatedTracker
+	labels  map[*relatedPlace][]labels.Set
+	order   []*relatedPlace
+}
+
+func (t *relatedTracker) missing() *missingWatches {
+	return &missingWatches{tracker: t, labels: map[*relatedPlace][]labels.Set{}}
+}
+
+// need adds the objects of a place with labels, unless a watch covers them.
+func (m *missingWatches) need(at place, with labels.Set) {
+	p := m.tracker.at(at)
+	if p.watchOf(with, false) != nil {
+		return
+	}
+	if m.labels[p] == nil {
+		m.order = append(m.order, p)
+	}
+	m.labels[p] = append(m.labels[p], with)
+}
+
+// start starts the watches, one for each place.
+func (m *missingWatches) start(ctx context.Context) {
+	for _, p := range m.order {
+		selector := selectorOf(m.labels[p])
+		if slices.ContainsFunc(p.watches, func(w *relatedWatch) bool { return !w.keeps }) {
+			selector = labels.Everything() // the second watch for causes covers all of the place
+		}
+		m.tracker.start(ctx, &relatedWatch{place: p, selector: selector})
+	}
+}
+
 // watchRelated starts the missing watches of the objects that explain those of the wanted steps,
 // and reports whether there are such steps.
 func (r *run) watchRelated(ctx context.Context, wanted func(*track) bool) bool {
-	missing := map[*relatedPlace][]labels.Set{}
-	var order []*relatedPlace
-	need := func(at place, with labels.Set) {
-		p := r.related.at(at)
-		if p.watchOf(with, false) != nil {
-			return
-		}
-		if missing[p] == nil {
-			order = append(order, p)
-		}
-		missing[p] = append(missing[p], with)
-	}
-	found := false
+	missing, found := r.related.missing(), false
 	r.withEvidence(wanted, func(i int) {
 		found = true
 		t := &r.tracks[i]
@@ -158,17 +193,11 @@ func (r *run) watchRelated(ctx context.Context, wanted func(*track) bool) bool {
 			if t.queried && query != nil && slices.Contains(query.kinds, kind.GroupKind) {
 				with = labels.Merge(with, query.labels) // so that the watch for the rules suffices
 			}
-			need(place{kind.GroupKind, cmp.Or(kind.Namespace, ref.Namespace), kind.Fields}, with)
+			missing.need(place{kind.GroupKind, cmp.Or(kind.Namespace, ref.Namespace), kind.Fields}, with)
 		}
-		need(place{eventKind, cmp.Or(ref.Namespace, "default"), "type=Warning"}, nil)
+		missing.need(place{eventKind, cmp.Or(ref.Namespace, "default"), "type=Warning"}, nil)
 	})
-	for _, p := range order {
-		selector := selectorOf(missing[p])
-		if slices.ContainsFunc(p.watches, func(w *relatedWatch) bool { return !w.keeps }) {
-			selector = labels.Everything() // the second watch for causes covers all of the place
-		}
-		r.related.start(ctx, &relatedWatch{place: p, selector: selector})
-	}
+	missing.start(ctx)
 	return found
 }
 

@@ -65,6 +65,10 @@ type track struct {
 	next    *plan.Step // step to write next in place of the step itself; may be nil
 	awaits  bool       // the workload that serves its webhook was emitted
 	queried bool       // its child objects are watched
+	ready   time.Time  // time since which its object is ready by the rules; or zero
+	onTrial bool       // its object is ready by the rules, but not by its pods
+	quiet   bool       // and nothing is wrong: it only has to last
+	checkAt time.Time  // the next alarm of that check; or zero
 
 	base observation // the object after our write, or when its deletion was requested
 	seen observation // the latest observation of the object
@@ -132,6 +136,8 @@ type run struct {
 	overdue     []int // steps to read once more before they time out
 	lastReading bool  // such a read is in progress
 
+	skew time.Duration // how much the clock of the server is ahead
+
 	unauthorized time.Time // time of the first refused credentials since an object was seen; or zero
 	fatal        error     // the reason why nothing can be observed any more; or nil
 
@@ -183,6 +189,9 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		r.writes.limit = DefaultConcurrency
 	}
 	r.related = newRelatedTracker(e.Cluster, o.NoCauses)
+	if o.Pods.Check {
+		r.related.pods = ready.NewPodSet()
+	}
 	r.diagnosis.logs = logReader{
 		cluster: e.Cluster, lines: o.LogLines, quotes: make(chan logQuote),
 	}
@@ -226,7 +235,8 @@ func (r *run) loop(ctx, watching context.Context) {
 		case m := <-r.messages:
 			r.handle(watching, m)
 		case e := <-r.related.events:
-			for _, i := range r.related.handle(e) {
+			steps := append(r.related.handle(e), r.stepsOnTrial(e)...)
+			for _, i := range steps {
 				if r.tracks[i].waiting {
 					r.judge(watching, i)
 				}

@@ -29,6 +29,7 @@ type observation struct {
 	// for steps that take values, AwaitCreated, and rules with children
 	object   *unstructured.Unstructured
 	children *childQuery // the child objects that the rules need; nil if none
+	trial    *trial      // of an object that is ready by the rules, but has pods; else nil
 }
 
 // childQuery selects the child objects of one object.

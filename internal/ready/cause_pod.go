@@ -101,9 +101,12 @@ func containerCause(pod *unstructured.Unstructured, container map[string]any) (C
 		c.Once = c.Certain // a name that cannot be parsed stays so
 		return c, true
 	case "RunContainerError":
-		return startCause(pod, name, message), true
+		c := startCause(pod, name, message)
+		c.Stuck = isCrashLoop(pod, container)
+		return c, true
 	case "PostStartHookError":
 		c := cause(pod, "%s", killText(name, postStartHook, hookMessage(message)))
+		c.Stuck = isCrashLoop(pod, container)
 		c.similarity = name + " " + postStartHook
 		return c, true
 	default:
@@ -155,7 +158,8 @@ func endCause(
 	reason, message := str(last, "reason"), oneLine(str(last, "message"))
 	if reason == "StartError" || reason == "ContainerCannotRun" {
 		c := startCause(pod, name, plain(message))
-		c.Stuck, c.end = crashes, endingOf(pod, container, last)
+		c.Stuck = crashes || isCrashLoop(pod, container)
+		c.end = endingOf(pod, container, last)
 		return c
 	}
 	verb := ""
@@ -170,7 +174,7 @@ func endCause(
 		words += " (" + reason + ")"
 	}
 	c := cause(pod, "container %s %s%s", name, verb, join(words, message))
-	c.Container, c.Previous, c.Stuck = name, previous, crashes
+	c.Container, c.Previous, c.Stuck = name, previous, crashes || isCrashLoop(pod, container)
 	c.end = endingOf(pod, container, last)
 	return c
 }

@@ -101,3 +101,9 @@ func (s *RuleSet) Of(obj *unstructured.Unstructured) Status {
 	}
 	return Of(obj, s.patterns...)
 }
+
+// decides reports whether a rule of the set decides about an object.
+func (s *RuleSet) decides(obj *unstructured.Unstructured) bool {
+	rules := s.For(kindOf(obj))
+	return len(rules) > 0 && applyRules(rules, kindOf(obj), obj).State != ""
+}

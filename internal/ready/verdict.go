@@ -12,6 +12,8 @@ import (
 // Verdict is the status of an object by rules that may use its child objects.
 type Verdict struct {
 	Status
+	// Ruled means that a rule of a user or of an operator has decided, not the kind.
+	Ruled bool
 	// Final means that a Failed object is not expected to recover, so that nobody waits for it.
 	Final bool
 	// Releases means that dependents may be written although the object is not ready.
@@ -43,7 +45,7 @@ func (c Child) Same(other Child) bool {
 
 // Judge returns the status of an object as a Verdict. The rules of a RuleSet judge an object alone.
 func (s *RuleSet) Judge(obj *unstructured.Unstructured, _ []*unstructured.Unstructured) Verdict {
-	return Verdict{Status: s.Of(obj)}
+	return Verdict{Status: s.Of(obj), Ruled: s.decides(obj)}
 }
 
 // Leaving returns the status of an object that is being deleted.

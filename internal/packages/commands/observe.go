@@ -67,6 +67,7 @@ func (f *StatusFlags) Run(
 	options := engine.ObserveOptions{
 		Until: engine.Until(f.Until.Value), Timeout: limit.OfFlag(f.Timeout), NoCauses: !form.Causes,
 		LogLines: f.LogLines, Stall: limit.None(), Finished: m.Finished,
+		Pods: engine.PodPolicy{Check: form.Causes},
 	}
 	sink := printUnreachable(env.Err, printer.Event)
 	began, word := env.Now(), view.NewLastWord(lastWordPlan(refs, options.Until), nil,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/output"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -27,6 +28,7 @@ type applyFlags struct {
 	yes        bool
 	wait       bool
 	timeout    time.Duration
+	minReady   time.Duration
 	unchanged  bool // unchanged objects are listed
 	held       heldFlags
 	noPrune    bool
@@ -51,7 +53,7 @@ type applyFlags struct {
 func newApplyFlags(kinds []string) applyFlags {
 	return applyFlags{
 		output: output.NewFlag(kinds), conflicts: conflictChoice(), history: newHistoryFlags(),
-		onFailure: onFailureChoice(),
+		onFailure: onFailureChoice(), minReady: engine.DefaultMinReady,
 		ApplyFlags: commands.ApplyFlags{
 			PlanFlags: commands.NewPlanFlags("graph", false), Lock: cli.NewLockFlags(),
 			StatusPolicy: commands.StatusPolicies(),
@@ -108,6 +110,9 @@ func (f *applyFlags) addRun(cmd *cobra.Command) {
 	flags.BoolVarP(&f.yes, "yes", "y", false, "Do not ask on a terminal before the plan is applied")
 	flags.BoolVar(&f.wait, "wait", true, "Wait until the objects are ready, and pruned ones gone")
 	flags.DurationVar(&f.timeout, "timeout", 0, "Time for the whole run; 0 means no limit")
+	flags.DurationVar(&f.minReady, "min-ready", f.minReady,
+		"Time for which a workload with new pods must stay ready if a container has no readiness probe; "+
+			"0 trusts the first ready status")
 	flags.BoolVar(&f.unchanged, "show-unchanged", false,
 		"List objects that are unchanged and ready; otherwise they are only counted")
 	f.output.Add(cmd)
@@ -138,7 +143,8 @@ func (f *applyFlags) checkValues() error {
 		return errors.New("--field-manager must not be empty; omit it for the default")
 	}
 	return errors.Join(
-		f.Check(), f.stall.check(), f.history.check(), cli.CheckTimeout("timeout", f.timeout))
+		f.Check(), f.stall.check(), f.history.check(), cli.CheckTimeout("timeout", f.timeout),
+		cli.CheckTimeout("min-ready", f.minReady))
 }
 
 func (f *applyFlags) run(
@@ -199,6 +205,7 @@ func (f *applyFlags) newRunTo(
 	})
 	r.differences = f.differences
 	r.lock, r.dryRun, r.options = f.Lock, &dryRun, f.RunOptions(dryRun.Mode(false), true)
+	r.options.Pods = engine.PodPolicy{Check: true, MinReady: f.minReady}
 	r.options.Limits.Stall = f.stall.value(f.ReconcileTimeout)
 	r.yes, r.noWait, r.timeout = f.yes, !f.wait, f.timeout
 	r.show.Statuses = f.Statuses

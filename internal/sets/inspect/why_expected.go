@@ -34,7 +34,8 @@ type wanted struct {
 // these and what is not ready of the objects that they wait for.
 func (w wanted) observe(ctx context.Context, e *explanation, logLines int) (*object.Set, error) {
 	late, refs := object.NewSet(), slices.Concat(w.refs, w.needed)
-	o := engine.ObserveOptions{Until: engine.UntilKnown, LogLines: logLines}
+	o := engine.ObserveOptions{Until: engine.UntilKnown, LogLines: logLines,
+		Pods: engine.CheckPods()}
 	_, err := packages.Observe(ctx, w.client, w.judge, refs, o, func(ev event.Event) {
 		exists, asked := ev.Status.State != ready.NotFound, ev.Step < len(w.refs)
 		switch {

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"container/heap"
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/muster-deploy/muster/internal/ready"
+)
+
+// trial is what decides, with its pods, whether an object that is ready by the rules stays so.
+type trial struct {
+	workload *ready.Workload
+	status   ready.Status    // by the rules
+	evidence *ready.Evidence // for a diagnosis while containers fail
+}
+
+// checkPods judges a pod by its containers, and an object that is ready by its pods later. What a
+// rule of a user says about an object stands.
+func (s *observation) checkPods(obj *unstructured.Unstructured) {
+	if s.verdict.Ruled {
+		return
+	}
+	before := s.verdict.Status
+	s.verdict.Status = ready.StrictPod(obj, before)
+	switch w := ready.WorkloadOf(obj); {
+	case s.verdict.State != ready.Current:
+		if !s.verdict.Same(before) {
+			s.evidence = ready.EvidenceOf(obj, s.verdict.Status)
+		}
+	case w != nil:
+		failing := ready.Status{State: ready.InProgress}
+		s.trial = &trial{w, s.verdict.Status, ready.EvidenceOf(obj, failing)}
+	}
+}
+
+// judgePods makes an object that is ready by the rules wait while its pods say otherwise.
+func (r *run) judgePods(ctx context.Context, i int) {
+	t := &r.tracks[i]
+	s := t.seen.trial
+	t.onTrial, t.quiet = false, false
+	if s == nil {
+		t.ready = time.Time{}
+		return
+	}
+	t.seen.verdict.Status, t.seen.evidence = s.status, nil
+	if t.ready.IsZero() {
+		t.ready = time.Now()
+	}
+	found := r.trialOf(ctx, i)
+	if found == nil {
+		return
+	}
+	t.seen.verdict.Status, t.onTrial, t.quiet = found.Status, true, !found.Failed
+	if found.Failed {
+		t.seen.evidence = s.evidence
+	}
+	if !found.Until.IsZero() && !found.Until.Equal(t.checkAt) {
+		t.checkAt = found.Until
+		heap.Push(&r.alarms, alarm{found.Until, i, rested})
+	}
+}
+
+// trialOf returns why an object that is ready by the rules is not yet, by the clock of this
+// machine; nil if it is. The pods of an object that the run did not change are looked at only if
+// its own status does not say that they have been ready for a while.
+func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
+	t, now := &r.tracks[i], time.Now()
+	w := t.seen.trial.workload
+	if !w.NeedsPods(now.Add(r.skew)) && t.written.IsZero() {
+		return nil
+	}
+	if !r.podsListed(ctx, i) {
+		status := ready.Status{State: ready.InProgress, Message: "Ready; its pods are being checked"}
+		return &ready.Trial{Status: status}
+	}
+	found := w.Trial(r.related.pods, now.Add(r.skew))
+	switch {
+	case found != nil && !found.Until.IsZero():
+		found.Until = found.Until.Add(-r.skew)
+	case found == nil && !t.written.IsZero():
+		found = w.FirstTrial(r.related.pods, t.written, t.ready, now, r.options.Pods.MinReady)
+	}
+	return found
+}
+
+// podsListed reports whether the pods of an object are known. If they are not watched, it starts a
+// watch, for all objects with pods that are waited for in the namespace.
+func (r *run) podsListed(ctx context.Context, i int) bool {
+	pods := place{GroupKind: podKind, namespace: r.plan.Steps[i].Ref.Namespace}
+	with, ok := podLabels(&r.tracks[i])
+	if !ok {
+		return true
+	}
+	p := r.related.at(pods)
+	if w := p.watchOf(with, false); w != nil {
+		return w.listed
+	}
+	missing := r.related.missing()
+	for j := range r.tracks {
+		if t := &r.tracks[j]; j == i || t.waiting && r.plan.Steps[j].Ref.Namespace == pods.namespace {
+			if with, ok := podLabels(t); ok {
+				missing.need(pods, with)
+			}
+		}
+	}
+	missing.start(ctx)
+	return false
+}
+
+// podLabels returns the labels of the pods of an object; false if it has none.
+func podLabels(t *track) (labels.Set, bool) {
+	evidence := t.seen.evidence
+	if t.seen.trial != nil {
+		evidence = t.seen.trial.evidence
+	}
+	if evidence != nil {
+		for _, kind := range evidence.RelatedKinds() {
+			if kind.GroupKind == podKind {
+				return kind.Labels, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// stepsOnTrial returns the steps whose objects may be ready, or not any more, by an event of a pod.
+func (r *run) stepsOnTrial(e relatedEvent) []int {
+	if r.related.pods == nil || e.watch.place.GroupKind != podKind || !e.watch.listed {
+		return nil
+	}
+	var steps []int
+	for i := range r.tracks {
+		if t := &r.tracks[i]; t.waiting && t.onTrial &&
+			(e.runs == nil || t.seen.trial.workload.Owns(e.runs)) {
+			steps = append(steps, i)
+		}
+	}
+	return steps
+}
+
+// clockTolerance is the difference between two clocks that does not count. Times of objects are in
+// whole seconds, and a request takes some time.
+const clockTolerance = 3 * time.Second
+
+// compareClocks finds out how much the clock of the server is ahead of that of this machine, by the
+// time of a write that has just ended: the kubelet's times are compared with the present.
+func (r *run) compareClocks(written time.Time) {
+	r.skew = 0
+	if ahead := time.Until(written); ahead.Abs() > clockTolerance {
+		r.skew = ahead
+	}
+}
+
+// checkFirstPods judges all objects that are observed by their pods.
+func (r *run) checkFirstPods(ctx, watching context.Context) {
+	if r.related.pods == nil {
+		return
+	}
+	looking, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	judge := func() {
+		for i := range r.tracks {
+			r.judgePods(watching, i)
+			t := &r.tracks[i]
+			t.shown = shown{t.seen.verdict.Status, t.seen.verdict.Children}
+		}
+	}
+	judge()
+	if r.related.listing > 0 {
+		r.related.handleAll(looking, 0)
+		judge()
+	}
+}
