@@ -138,8 +138,9 @@ build-flux: ## the source-controller and the kustomize-controller of Flux, and t
 	set -e; cd local/flux; for name in $(FLUX); do go build -p 2 -ldflags '-s -w' -o $(BIN)/flux/ github.com/fluxcd/$$name; \
 	  cat "$$(go list -m -f '{{.Dir}}' github.com/fluxcd/$$name)"/config/crd/bases/*.yaml >$(BIN)/flux/$$name.yaml; done
 
-build-node: ## what a real node needs besides the plane, into bin/node/: containerd, its shim, runc and network plugins from their module, and the test image; runc needs a C compiler and libseccomp-dev, or that of the system is used
+build-node: ## what a real node needs besides the plane, into bin/node/: the components with a kubelet, containerd, its shim, runc and network plugins from their module, and the test image; runc needs a C compiler and libseccomp-dev, or that of the system is used
 	cd local && go build -ldflags '-s -w' -o $(BIN)/node/ ./testimage
+	cd local && ./compile -tags node -ldflags '-s -w $(call stamps,$(KUBERNETES))' -o $(BIN)/node/ ./cmd/muster-components
 	set -e; cd local/node; containerd=github.com/containerd/containerd/v2; \
 	go build -tags '$(TAGS)' -ldflags "-s -w -X $$containerd/version.Version=$$(go list -m -f '{{.Version}}' $$containerd)" -o $(BIN)/node/ $$containerd/cmd/containerd; \
 	go build -tags '$(TAGS) no_grpc' -ldflags '-s -w' -o $(BIN)/node/ $$containerd/cmd/containerd-shim-runc-v2; \

@@ -22,8 +22,8 @@ const (
 )
 
 // realPrograms are what a real node needs besides the plane's programs, in the folder of these.
-var realPrograms = []string{binNode, "node/containerd", "node/containerd-shim-runc-v2",
-	"node/host-local", "node/ptp", "node/testimage"}
+var realPrograms = []string{binNode, "node/muster-components", "node/containerd",
+	"node/containerd-shim-runc-v2", "node/host-local", "node/ptp", "node/testimage"}
 
 // realNode is a node that runs containers, in one start of the plane.
 type realNode struct {

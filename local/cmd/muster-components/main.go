@@ -1,5 +1,6 @@
-// Command muster-components is the Kubernetes control plane and a kubelet in one binary: the first
-// argument names the component, the rest are that component's own flags.
+// Command muster-components is the Kubernetes control plane in one binary: the first argument names
+// the component, the rest are that component's own flags. With the build tag node it has a kubelet,
+// too, which takes a minute more to compile.
 //
 // Each component runs as a process of its own, started by muster-local: a crash stays where it
 // happened, and the global state that the components register (flags, metrics, feature gates) never
@@ -7,7 +8,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -25,22 +25,16 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
-	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 
 	"github.com/muster-deploy/muster/local/lifeline"
 )
 
-// components returns the command of each component.
-func components() map[string]func() *cobra.Command {
-	return map[string]func() *cobra.Command{
-		"etcd":                    etcdCommand,
-		"kube-apiserver":          apiserver.NewAPIServerCommand,
-		"kube-controller-manager": controllers.NewControllerManagerCommand,
-		"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
-		"kubelet": func() *cobra.Command {
-			return kubelet.NewKubeletCommand(context.Background())
-		},
-	}
+// components are the commands of the components.
+var components = map[string]func() *cobra.Command{
+	"etcd":                    etcdCommand,
+	"kube-apiserver":          apiserver.NewAPIServerCommand,
+	"kube-controller-manager": controllers.NewControllerManagerCommand,
+	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
 }
 
 // versionFlags returns the flags that a component of this minor version gets besides those of the
@@ -59,13 +53,12 @@ func versionFlags(component, minor string) []string {
 
 func main() {
 	lifeline.Follow()
-	all := components()
-	if len(os.Args) < 2 || all[os.Args[1]] == nil {
+	if len(os.Args) < 2 || components[os.Args[1]] == nil {
 		fmt.Fprintf(os.Stderr, "usage: muster-components COMPONENT [FLAGS]\ncomponents: %s\n",
-			strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+			strings.Join(slices.Sorted(maps.Keys(components)), ", "))
 		os.Exit(2)
 	}
-	command := all[os.Args[1]]()
+	command := components[os.Args[1]]()
 	os.Args = append(os.Args[1:], versionFlags(os.Args[1], version.Get().Minor)...)
 	os.Exit(cli.Run(command))
 }

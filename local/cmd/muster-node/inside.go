@@ -54,7 +54,7 @@ func runPrograms(o options, v values) error {
 	if err := awaitSocket(containerd, ended); err != nil {
 		return fmt.Errorf("start containerd: %w", err)
 	}
-	kubelet, err := start(filepath.Join(binFolder, "muster-components"), kubeletArgs(o, v)...)
+	kubelet, err := start(filepath.Join(programs, "muster-components"), kubeletArgs(o, v)...)
 	if err != nil {
 		return fmt.Errorf("start the kubelet: %w", err)
 	}

@@ -1,0 +1,16 @@
+//go:build node
+
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
+)
+
+func init() {
+	components["kubelet"] = func() *cobra.Command {
+		return kubelet.NewKubeletCommand(context.Background())
+	}
+}
