@@ -3,8 +3,10 @@ package cluster
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -132,6 +134,27 @@ func TestFollow(t *testing.T) {
 	if _, err := c.StreamLog(t.Context(), pod, "other", LogOptions{}); err == nil ||
 		!strings.HasPrefix(err.Error(), "read the log of container other of n/pod/web: ") {
 		t.Errorf("a log that may not be read: %v", err)
+	}
+}
+
+// A log that the kubelet has removed is no log: the next one is asked for, for a while.
+func TestLogOfRemovedContainer(t *testing.T) {
+	const removed = "unable to retrieve container logs for containerd://f00"
+	for last, want := range map[string][]string{"panic: no\n": {"panic: no"}, removed: nil} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			c := handled(t, func(w http.ResponseWriter, _ *http.Request) {
+				if asked++; asked < 3 {
+					_, _ = io.WriteString(w, removed)
+					return
+				}
+				_, _ = io.WriteString(w, last)
+			})
+			pod := object.Ref{Kind: "Pod", Namespace: "n", Name: "web"}
+			if got := c.Log(t.Context(), pod, "app", true, 3); !slices.Equal(got, want) {
+				t.Errorf("after %d requests: %q, want %q", asked, got, want)
+			}
+		})
 	}
 }
 

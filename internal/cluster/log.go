@@ -14,9 +14,27 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
+// logRemoved begins what a kubelet answers instead of a log that it has removed meanwhile, because a
+// later run of the container has ended. Once it has reported that, it answers with the later log.
+const logRemoved = "unable to retrieve container logs for "
+
 // Log returns the last lines of a container's log, of its present run or of the previous one. It
 // returns none if the log does not exist or must not be read.
 func (c *Client) Log(
+	ctx context.Context, pod object.Ref, container string, previous bool, lines int,
+) []string {
+	for delay := newDelay(); ; pause(ctx, delay.Step()) {
+		found := c.logOnce(ctx, pod, container, previous, lines)
+		if len(found) != 1 || !strings.HasPrefix(found[0], logRemoved) {
+			return found
+		}
+		if delay.Steps == 0 || ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+func (c *Client) logOnce(
 	ctx context.Context, pod object.Ref, container string, previous bool, lines int,
 ) []string {
 	stream, err := c.stream(ctx, c.log(pod, container).

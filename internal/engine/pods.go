@@ -66,11 +66,16 @@ func (r *run) judgePods(ctx context.Context, i int) {
 
 // trialOf returns why an object that is ready by the rules is not yet, by the clock of this
 // machine; nil if it is. The pods of an object that the run did not change are looked at only if
-// its own status does not say that they have been ready for a while.
+// its own status shows that they were not ready a moment ago, and those of an observed one if it
+// does not say that they have been ready for a while.
 func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	t, now := &r.tracks[i], time.Now()
 	w := t.seen.trial.workload
-	if !w.NeedsPods(now.Add(r.skew)) && t.written.IsZero() {
+	needed := w.NeedsPods
+	if r.observing == nil {
+		needed = w.IsDisturbed
+	}
+	if t.written.IsZero() && !needed(now.Add(r.skew)) {
 		return nil
 	}
 	if !r.podsListed(ctx, i) {

@@ -208,3 +208,21 @@ func (s *sequence) container(
 	}
 	return status, m[6] == "+"
 }
+
+// A container that cannot be started has no time of a start: the kubelet reports the first second
+// of 1970, and the crash loop is one nevertheless.
+func TestCrashLoopWithoutStart(t *testing.T) {
+	end := map[string]any{
+		"exitCode": int64(128), "reason": "StartError",
+		"startedAt": "1970-01-01T00:00:00Z", "finishedAt": "2026-01-02T03:04:05Z",
+	}
+	status := map[string]any{
+		"name": "web", "restartCount": int64(1), "state": map[string]any{"terminated": end},
+	}
+	pod := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"restartPolicy": "Always"},
+	}}
+	if !isCrashLoop(pod, status) {
+		t.Error("it is none")
+	}
+}

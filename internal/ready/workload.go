@@ -19,6 +19,7 @@ type Workload struct {
 	minReady time.Duration // minReadySeconds
 	unprobed bool          // a container of its template has no probe that delays readiness
 	steady   time.Time     // all pods are ready since then, according to the status; zero if unknown
+	lasting  bool          // all pods are ready since the rollout was complete
 }
 
 // WorkloadOf returns the workload of an object; nil for an object without pods that have to run. A
@@ -42,7 +43,7 @@ func WorkloadOf(obj *unstructured.Unstructured) *Workload {
 			return nil
 		}
 		w.owner = podOwner{namespace: obj.GetNamespace(), name: obj.GetName()}
-		w.steady = steadySince(obj)
+		w.steady, w.lasting = steadySince(obj), isLasting(obj)
 	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"}:
 		w.pods = count(obj, 0, "status", "desiredNumberScheduled")
 	case replicaSetKind, schema.GroupKind{Group: "apps", Kind: "StatefulSet"},
@@ -83,9 +84,22 @@ func steadySince(obj *unstructured.Unstructured) time.Time {
 	return at
 }
 
+// isLasting reports whether a Deployment is available since its rollout was complete, according to
+// its conditions: pods that crash make it unavailable in between.
+func isLasting(obj *unstructured.Unstructured) bool {
+	available, progressing := ConditionOf(obj, "Available"), ConditionOf(obj, "Progressing")
+	return progressing.Reason == "NewReplicaSetAvailable" && progressing.time >= available.time
+}
+
 // NeedsPods reports whether the pods of a workload have to be seen to know that it stays ready.
 func (w *Workload) NeedsPods(now time.Time) bool {
 	return w.pod == nil && (w.steady.IsZero() || now.Before(w.steady.Add(w.hold())))
+}
+
+// IsDisturbed reports whether the status of a workload itself shows that it was not ready a moment
+// ago, after its rollout had been complete.
+func (w *Workload) IsDisturbed(now time.Time) bool {
+	return !w.steady.IsZero() && !w.lasting && w.NeedsPods(now)
 }
 
 // hold returns how long a container has to run after a restart.
@@ -195,7 +209,8 @@ func isCrashLoop(pod *unstructured.Unstructured, status map[string]any) bool {
 	}
 	began, err := time.Parse(time.RFC3339, str(last, "startedAt"))
 	ended, failed := time.Parse(time.RFC3339, str(last, "finishedAt"))
-	return bad && (err != nil || failed != nil || ended.Sub(began) < steadyRun)
+	neverBegan := err != nil || began.Unix() <= 0 // as of a container that cannot be started
+	return bad && (neverBegan || failed != nil || ended.Sub(began) < steadyRun)
 }
 
 // Owns reports whether a pod belongs to the workload.

@@ -1,6 +1,6 @@
-// Command record prints every status of pods that a cluster shows, a line each, with the time: the
-// sequences in ../testdata/real were recorded with it, from a real kubelet. With -out it appends
-// the lines to a file for each namespace instead. It runs until it is interrupted.
+// Command record prints every status of pods that a cluster shows, a line each, with the time, in
+// the form of the sequences in ../testdata/real. With -out it appends the lines to a file for each
+// namespace instead. It runs until it is interrupted.
 package main
 
 import (
