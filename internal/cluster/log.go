@@ -14,8 +14,8 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// logRemoved begins what a kubelet answers instead of a log that it has removed meanwhile, because a
-// later run of the container has ended. Once it has reported that, it answers with the later log.
+// logRemoved begins what a kubelet answers instead of a log that it has removed meanwhile, because
+// a later run of the container has ended. Once it has reported that, it answers with the later log.
 const logRemoved = "unable to retrieve container logs for "
 
 // Log returns the last lines of a container's log, of its present run or of the previous one. It
