@@ -28,8 +28,8 @@ type recordedLine struct {
 	rest  string
 }
 
-// recordedPods returns the statuses that a kubelet reported, by namespace. The script that recorded
-// them is beside the file.
+// recordedPods returns the statuses that a kubelet 1.36 reported, by namespace, in the form in
+// which local/kubelet/record prints them.
 func recordedPods(t *testing.T) map[string][]recordedLine {
 	t.Helper()
 	file, err := os.Open("testdata/pod-statuses.log")
