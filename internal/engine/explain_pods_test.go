@@ -83,12 +83,22 @@ func TestCausesOfPods(t *testing.T) {
 				put(runs(-1))
 				time.Sleep(time.Second)
 				w.podEvent("Pod/p", "Warning", "Unhealthy", "Readiness probe failed: connection refused")
-				time.Sleep(4 * time.Second)
+				time.Sleep(8 * time.Second)
 				put(map[string]any{"phase": "Running", "conditions": []any{
 					map[string]any{"type": "Ready", "status": "True"},
 				}})
 			},
 			queries: "ReplicaSet.apps, Pod, Event type=Warning",
+		},
+		{
+			name: "a probe that fails for good", container: map[string]any{},
+			play: func(w *world, put func(map[string]any)) {
+				put(runs(-1))
+				time.Sleep(time.Second)
+				w.podEvent("Pod/p", "Warning", "Unhealthy", "Readiness probe failed: no database")
+			},
+			queries: "ReplicaSet.apps, Pod, Event type=Warning",
+			want:    "explained create deployment.apps/a: Unhealthy: Readiness probe failed: no database",
 		},
 		{
 			name: "ready again after a crash", container: map[string]any{},
