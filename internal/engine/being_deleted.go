@@ -106,7 +106,7 @@ func (r *run) explainLingering(t *track, seen observation) bool {
 	if seen.evidence == nil || t.deleted && !seen.leaving {
 		return false
 	}
-	now := r.related.evidence.Causes(seen.evidence, time.Time{})
+	now := r.causesOf(seen.evidence, time.Time{})
 	var before []ready.Cause
 	switch waits := t.err.(type) {
 	case *BeingDeletedError:

@@ -85,11 +85,23 @@ func (r *run) lingers(now time.Time) func(*track) bool {
 	}
 }
 
+// causesOf returns the causes of an object with some evidence, by the clock of this machine. Events
+// about the object itself must not be older than a time.
+func (r *run) causesOf(e *ready.Evidence, changed time.Time) []ready.Cause {
+	causes := r.related.evidence.Causes(e, changed, time.Now().Add(r.skew))
+	for i := range causes {
+		if c := &causes[i]; !c.Until.IsZero() {
+			c.Until = c.Until.Add(-r.skew)
+		}
+	}
+	return causes
+}
+
 // causes returns the causes of an object. During a run that writes, those that are older than the
 // write do not count for a while, nor does a pod that is starting. Causes that are often transient
 // count once they have lasted.
 func (r *run) causes(t *track, now time.Time) []ready.Cause {
-	causes := r.related.evidence.Causes(t.seen.evidence, t.written)
+	causes := r.causesOf(t.seen.evidence, t.written)
 	for _, c := range causes {
 		if !c.Until.IsZero() {
 			r.diagnosis.due(c.Until, now)
@@ -236,7 +248,7 @@ func (r *run) explainFailures(ctx, watching context.Context) {
 	var steps []int
 	var causes [][]ready.Cause
 	r.withEvidence(failed, func(i int) {
-		found := r.related.evidence.Causes(r.tracks[i].seen.evidence, r.tracks[i].written)
+		found := r.causesOf(r.tracks[i].seen.evidence, r.tracks[i].written)
 		if len(found) > 0 {
 			steps, causes = append(steps, i), append(causes, found)
 		}

@@ -262,7 +262,7 @@ func (r *run) findFirstCauses(ctx, watching context.Context, causes [][]ready.Ca
 		r.related.handleAll(looking, 0)
 	}
 	r.withEvidence(all, func(i int) {
-		causes[i] = r.related.evidence.Causes(r.tracks[i].seen.evidence, time.Time{})
+		causes[i] = r.causesOf(r.tracks[i].seen.evidence, time.Time{})
 		r.tracks[i].causes = causes[i]
 	})
 	r.diagnosis.logs.read(looking, causes)

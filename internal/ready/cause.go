@@ -43,9 +43,10 @@ type Cause struct {
 
 	Log []string `json:"log,omitempty"` // the last lines of the log; the caller fills them in
 
-	similarity string  // equal for causes of pods that differ in their messages only
-	end        *ending // of a container, if the cause is that it ended
-	time       string  // of an event
+	similarity string    // equal for causes of pods that differ in their messages only
+	end        *ending   // of a container, if the cause is that it ended
+	time       string    // of an event
+	begins     time.Time // before it, this is only slow; zero if it is a cause at once
 }
 
 // MarshalJSON writes all keys in alphabetical order, those of the object as well.
@@ -144,9 +145,10 @@ func (f *RelatedObjects) remove(ref object.Ref) {
 // Causes returns the reasons why an object is not ready, from the object and all its descendants.
 // Of the ReplicaSets of a Deployment only those of its current revision count. Warning events are
 // used for an object if neither its status nor those of its child objects explain anything. Events
-// about r itself must not be older than changed, unless that is zero.
-func (f *RelatedObjects) Causes(r *Evidence, changed time.Time) []Cause {
-	s := &search{related: f, root: r, seen: map[types.UID]bool{}}
+// about r itself must not be older than changed, unless that is zero. Now is the time by the clock
+// of the cluster.
+func (f *RelatedObjects) Causes(r *Evidence, changed, now time.Time) []Cause {
+	s := &search{related: f, root: r, now: now, seen: map[types.UID]bool{}}
 	if !changed.IsZero() {
 		s.changed = inSeconds(changed.UTC().Format(time.RFC3339))
 	}
@@ -158,6 +160,7 @@ func (f *RelatedObjects) Causes(r *Evidence, changed time.Time) []Cause {
 type search struct {
 	related *RelatedObjects
 	root    *Evidence
+	now     time.Time
 	changed string // the time of the last change of the root
 	seen    map[types.UID]bool
 	found   []Cause
@@ -176,7 +179,7 @@ func (s *search) visit(r *Evidence) {
 		s.found = append(s.found, s.explained(c))
 	}
 	if r.stopping != nil && !(r.ofJob && len(r.causes) > 0) {
-		s.found = append(s.found, r.stopping.cause(r.Ref, time.Now()))
+		s.found = append(s.found, r.stopping.cause(r.Ref, s.now))
 	}
 	children := s.relevantChildren(r)
 	first := r.firstOutdated(children)
@@ -212,9 +215,17 @@ func (s *search) visitRest(r *Evidence, before int) {
 			return
 		}
 		for _, c := range find(r) {
-			s.found = append(s.found, s.explained(c))
+			s.found = append(s.found, s.begun(s.explained(c)))
 		}
 	}
+}
+
+// begun returns a cause, as an idle one if its time has not come.
+func (s *search) begun(c Cause) Cause {
+	if s.now.Before(c.begins) {
+		c.Idle, c.Until = true, c.begins
+	}
+	return c
 }
 
 // hasFault reports whether a cause that is certain to be one was added to the number of causes
@@ -262,6 +273,9 @@ func (s *search) merged() []Cause {
 			merged[i].Stuck = merged[i].Stuck || c.Stuck
 			merged[i].Certain = merged[i].Certain || c.Certain
 			merged[i].Reports += c.Reports
+			if merged[i].Idle = merged[i].Idle && c.Idle; c.Until.Before(merged[i].Until) {
+				merged[i].Until = c.Until
+			}
 			merged[i].Delay = min(merged[i].Delay, c.Delay)
 			continue
 		}

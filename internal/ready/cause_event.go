@@ -15,7 +15,7 @@ import (
 // warning is a Warning event, or the Normal event that the kubelet kills a container.
 type warning struct {
 	reason, message string
-	time            string // in whole seconds
+	time, first     string // when it was reported last and first, in whole seconds
 	container       string // empty for an event about the whole object
 	count           int    // how often it was reported
 	failed          string // what failed, so that a container is killed; empty for a Warning event
@@ -68,8 +68,11 @@ func warningOf(event *unstructured.Unstructured) (*warning, bool) {
 	w := &warning{
 		reason:  text(event, "reason"),
 		message: oneLine(text(event, "message")),
-		time:    eventTime(event),
-		count:   int(max(count(event, 1, "series", "count"), count(event, 1, "count"))),
+		time: eventTime(event, text(event, "series", "lastObservedTime"),
+			text(event, "lastTimestamp"), text(event, "eventTime")),
+		first: eventTime(event, text(event, "firstTimestamp"), text(event, "eventTime"),
+			text(event, "lastTimestamp")),
+		count: int(max(count(event, 1, "series", "count"), count(event, 1, "count"))),
 	}
 	if path := fieldPath.FindStringSubmatch(text(event, "involvedObject", "fieldPath")); path != nil {
 		w.container = path[1]
@@ -91,10 +94,9 @@ func (w *warning) compare(other *warning) int {
 	return cmp.Or(cmp.Compare(w.time, other.time), cmp.Compare(w.message, other.message))
 }
 
-// eventTime returns when an event was last seen.
-func eventTime(event *unstructured.Unstructured) string {
-	return inSeconds(cmp.Or(text(event, "series", "lastObservedTime"), text(event, "lastTimestamp"),
-		text(event, "eventTime"), text(event, "metadata", "creationTimestamp")))
+// eventTime returns the first of some times that an event has, or when it was created.
+func eventTime(event *unstructured.Unstructured, times ...string) string {
+	return inSeconds(cmp.Or(cmp.Or(times...), text(event, "metadata", "creationTimestamp")))
 }
 
 // secondsLayout is the layout of such times.
@@ -107,25 +109,38 @@ func inSeconds(at string) string {
 }
 
 // warningCauses returns the latest Warning event about an object for each reason, the newest first.
+// One that is not a cause yet counts only if there is no other.
 func (s *search) warningCauses(r *Evidence) []Cause {
 	isPod := r.Ref.GroupKind() == podKind
-	latest := map[string]*warning{}
+	latest := map[string]Cause{}
 	for w := range s.warnings(r.UID) {
 		switch {
 		case w.failed != "" || r.current || isPod && harmless[w.reason]:
+		case w.isOver(r.running[w.container]):
 		case r == s.root && w.time < s.changed || w.time != "" && w.time < r.since(w.container):
-		case latest[w.reason] == nil || latest[w.reason].compare(w) < 0:
-			latest[w.reason] = w
+		default:
+			c := s.warningCause(r, w, isPod)
+			if old, ok := latest[w.reason]; !ok || c.outranks(old) {
+				latest[w.reason] = c
+			}
 		}
 	}
-	var causes []Cause
-	for _, w := range latest {
-		causes = append(causes, s.warningCause(r, w, isPod))
+	causes := make([]Cause, 0, len(latest))
+	for _, c := range latest {
+		causes = append(causes, c)
 	}
 	slices.SortFunc(causes, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(b.time, a.time), cmp.Compare(a.Message, b.Message))
 	})
 	return causes
+}
+
+// outranks reports whether a cause by an event explains more than one with the same reason.
+func (c Cause) outranks(other Cause) bool {
+	if c.Idle != other.Idle {
+		return other.Idle
+	}
+	return cmp.Or(cmp.Compare(c.time, other.time), cmp.Compare(c.Message, other.Message)) > 0
 }
 
 func (s *search) warningCause(r *Evidence, w *warning, isPod bool) Cause {
@@ -140,7 +155,8 @@ func (s *search) warningCause(r *Evidence, w *warning, isPod bool) Cause {
 		found.similarity = w.reason // the message often has the address of the pod
 		found.Delay = max(found.Delay, statusDelay)
 	}
-	return found
+	found.begins = s.toleratedUntil(r, w)
+	return s.begun(found)
 }
 
 // explained returns a cause that a container ended. If the kubelet killed the container, the cause

@@ -25,10 +25,14 @@ func TestCausesOfSequences(t *testing.T) {
 			s := &sequence{
 				family: NewRelatedObjects(), pods: map[string]*recordedPod{},
 				owner: documents(t, files["owner.yaml"])[0], messages: map[string]string{},
+				containers: []any{},
 			}
 			for line := range strings.Lines(files["messages"]) {
 				reason, message, _ := strings.Cut(strings.TrimSpace(line), ": ")
 				s.messages[reason] = message
+			}
+			for _, container := range documents(t, files["containers.yaml"]) {
+				s.containers = append(s.containers, container.Object)
 			}
 			var out strings.Builder
 			last := ""
@@ -51,6 +55,9 @@ type sequence struct {
 	pods     map[string]*recordedPod
 	messages map[string]string // of containers, by reason
 	events   int
+	now      time.Time
+
+	containers []any // of the specification of the pods
 }
 
 // recordedPod is a pod between two lines.
@@ -64,12 +71,14 @@ type recordedPod struct {
 
 func (s *sequence) causes() string {
 	var out strings.Builder
-	for _, c := range s.family.Causes(EvidenceOf(s.owner, Of(s.owner)), time.Time{}) {
-		if c.Idle {
+	for _, c := range s.family.Causes(EvidenceOf(s.owner, Of(s.owner)), time.Time{}, s.now) {
+		if c.Idle && c.Until.IsZero() {
 			continue
 		}
 		fmt.Fprintf(&out, "\n  x%d %s", c.Count, c.Message)
-		if c.Delay > 0 {
+		if c.Idle {
+			fmt.Fprintf(&out, " (from %s)", c.Until.Format(time.TimeOnly))
+		} else if c.Delay > 0 {
 			fmt.Fprintf(&out, " (after %s)", c.Delay)
 		}
 		if c.Container != "" {
@@ -82,12 +91,15 @@ func (s *sequence) causes() string {
 	return out.String() + "\n"
 }
 
-// play handles one line: the status of a pod, its end, or an event. It returns the time.
+// play handles one line: the status of a pod, its end, an event, or that nothing has changed. It
+// returns the time.
 func (s *sequence) play(line string) string {
 	fields := strings.Fields(line)
 	at := fields[0]
 	stamp := "2026-01-01T" + at + "Z"
+	s.now, _ = time.Parse(time.RFC3339, stamp)
 	switch fields[1] {
+	case "unchanged":
 	case "event": // TIME event POD CONTAINER REASON MESSAGE
 		s.family.Add(EvidenceOf(s.event(stamp, fields[2:]), Status{}))
 	case "gone":
@@ -117,8 +129,9 @@ func (s *sequence) event(stamp string, fields []string) *unstructured.Unstructur
 }
 
 // recorded matches the status of a container: NAME:STATE/REASON(CODE) rRESTARTS± last=REASON(CODE).
+// Instead of - it has ~ if its startup probe has succeeded.
 var recorded = regexp.MustCompile(
-	`(\w+):(\w+)/(\w*)(?:\((\d+)\))? r(\d+)([+-])(?: last=(\w+)\((\d+)\))?`)
+	`(\w+):(\w+)/(\w*)(?:\((\d+)\))? r(\d+)([+~-])(?: last=(\w+)\((\d+)\))?`)
 
 // pod returns the pod of a line: PHASE REASON CONTAINERS, and DELETING if it is being deleted.
 func (s *sequence) pod(stamp, name, line string) *unstructured.Unstructured {
@@ -164,7 +177,9 @@ func (s *sequence) pod(stamp, name, line string) *unstructured.Unstructured {
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pod", "metadata": meta, "status": status,
-		"spec": map[string]any{"restartPolicy": s.restartPolicy(), "nodeName": "n"},
+		"spec": map[string]any{
+			"restartPolicy": s.restartPolicy(), "nodeName": "n", "containers": s.containers,
+		},
 	}}
 }
 
@@ -197,7 +212,7 @@ func (s *sequence) container(
 	}
 	image := cmp.Or(s.messages["image"], "example/web:1")
 	status = map[string]any{"name": name, "image": image, "ready": m[6] == "+",
-		"state": map[string]any{state: detail}}
+		"state": map[string]any{state: detail}, "started": m[6] != "-"}
 	status["restartCount"], _ = strconv.ParseInt(restarts, 10, 64)
 	if m[7] != "" {
 		exit, _ := strconv.ParseInt(m[8], 10, 64)

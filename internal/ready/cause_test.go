@@ -32,7 +32,7 @@ func TestCauses(t *testing.T) {
 			obj := documents(t, files["object.yaml"])[0]
 			// Without such a section it is the zero time.
 			changed, _ := time.Parse(time.RFC3339, strings.TrimSpace(files["changed"]))
-			for _, c := range family.Causes(EvidenceOf(obj, Of(obj)), changed) {
+			for _, c := range family.Causes(EvidenceOf(obj, Of(obj)), changed, time.Now()) {
 				fmt.Fprintf(&out, "%s x%d: %s\n", c.Object, c.Count, c.Message)
 				if c.Stuck {
 					out.WriteString("    stuck\n")

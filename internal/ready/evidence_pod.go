@@ -10,13 +10,20 @@ import (
 
 // podEvidence is the evidence that pods alone have.
 type podEvidence struct {
-	podRevisions []string          // labels that hold the workload's revision
-	ended        bool              // it has succeeded or failed
-	ofJob        bool              // a Job owns it
-	lastRuns     []Cause           // failures of containers that run again
-	recovered    bool              // it is ready
-	changed      string            // time since which the pod is not ready or can start containers
-	started      map[string]string // when the containers that run were started
+	podRevisions []string                 // labels that hold the workload's revision
+	ended        bool                     // it has succeeded or failed
+	ofJob        bool                     // a Job owns it
+	lastRuns     []Cause                  // failures of containers that run again
+	recovered    bool                     // it is ready
+	changed      string                   // time since which it is not ready or can start containers
+	running      map[string]containerRun  // the present runs of containers
+	tolerances   map[string]time.Duration // see tolerancesOf
+}
+
+// containerRun is the present run of a container.
+type containerRun struct {
+	began string // in whole seconds
+	isUp  bool   // its startup probe has succeeded, or it has none
 }
 
 // readPod reads the evidence of a pod that is not being deleted.
@@ -38,10 +45,13 @@ func (r *Evidence) readPod(pod *unstructured.Unstructured) {
 	if c := ConditionOf(pod, "PodReadyToStartContainers"); c.isTrue() {
 		r.changed = max(r.changed, inSeconds(c.time))
 	}
-	r.started = map[string]string{}
+	r.tolerances = tolerancesOf(pod)
+	r.running = map[string]containerRun{}
 	for _, container := range containers(pod) {
 		if at := str(container, "state", "running", "startedAt"); at != "" {
-			r.started[str(container, "name")] = inSeconds(at)
+			r.running[str(container, "name")] = containerRun{
+				inSeconds(at), member(container, "started") == true,
+			}
 		}
 	}
 }
@@ -69,7 +79,7 @@ func isOfJob(pod *unstructured.Unstructured) bool {
 // since returns the time since which events about an object, or about a container of a pod, are
 // about its present state. It is empty if that is not known.
 func (r *Evidence) since(container string) string {
-	return max(r.changed, r.started[container])
+	return max(r.changed, r.running[container].began)
 }
 
 // failures returns the causes that a container of a pod ended.
@@ -98,10 +108,10 @@ func (r *Evidence) lastCauses() []Cause {
 func (s *search) recentFailures(r *Evidence) []Cause {
 	var found []Cause
 	for _, c := range r.lastRuns {
-		proven := r.recovered && c.end.isProven(time.Now())
+		proven := r.recovered && c.end.isProven(s.now)
 		for w := range s.warnings(r.UID) {
 			about := w.container == "" || w.container == c.end.container
-			if at, err := time.Parse(secondsLayout, w.time); w.reason == "Unhealthy" && about {
+			if at, err := time.Parse(secondsLayout, w.time); w.reason == probeFailed && about {
 				proven = proven || err != nil || c.end.isProven(at)
 			}
 		}

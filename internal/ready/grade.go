@@ -77,11 +77,6 @@ func (c *Cause) grade(reason, message string) {
 		}
 	case "FailedMount":
 		c.Delay = doubtDelay // what new namespaces get, and what the same run applies, is there soon
-	case "Unhealthy":
-		c.Delay = doubtDelay // programs need a moment to start
-		if strings.HasPrefix(message, "Startup probe ") {
-			c.Delay = slowDelay // it is there for programs that need long
-		}
 	case "FailedScheduling":
 		c.Delay = claimDelay(message)
 	}

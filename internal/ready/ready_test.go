@@ -130,7 +130,7 @@ func FuzzOf(f *testing.F) {
 		obj := &unstructured.Unstructured{Object: fields}
 		family := NewRelatedObjects()
 		family.Add(EvidenceOf(obj, Of(obj)))
-		family.Causes(EvidenceOf(obj, Of(obj)), time.Now())
+		family.Causes(EvidenceOf(obj, Of(obj)), time.Now(), time.Now())
 		switch s := Of(obj); s.State {
 		case Current, InProgress, Failed, Terminating, Unknown:
 		default:

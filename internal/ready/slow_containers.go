@@ -29,17 +29,25 @@ func slowCauses(pod *unstructured.Unstructured) []Cause {
 			}
 			init := part.specs == "initContainers"
 			message := slowMessage(specs[str(status, "name")], status, init)
-			causes = append(causes, cause(pod, "%s", message))
+			causes = append(causes, slowCause(pod, str(status, "state", "running", "startedAt"), message))
 		}
 	}
 	if c := ConditionOf(pod, "Ready"); len(causes) == 0 && c.isFalse() && c.Message != "" &&
 		text(pod, "status", "phase") == "Running" {
-		causes = append(causes, cause(pod, "%s", join(c.Reason, oneLine(c.Message))))
-	}
-	for i := range causes {
-		causes[i].Delay = slowDelay
+		causes = append(causes, slowCause(pod, c.time, join(c.Reason, oneLine(c.Message))))
 	}
 	return causes
+}
+
+// slowCause returns a cause that counts when it has lasted since a time for slowDelay.
+func slowCause(pod *unstructured.Unstructured, since, message string) Cause {
+	c := cause(pod, "%s", message)
+	if began, err := time.Parse(time.RFC3339, since); err == nil {
+		c.begins = began.Add(slowDelay)
+	} else {
+		c.Delay = slowDelay
+	}
+	return c
 }
 
 // slowMessage describes a container that runs and is not ready. The specification is nil if it is

@@ -169,7 +169,7 @@ status: {observedGeneration: 2, updateRevision: web-2}
 				}
 				obj := documents(t, tc.object)[0]
 				var got []string
-				for _, c := range related.Causes(EvidenceOf(obj, Of(obj)), time.Time{}) {
+				for _, c := range related.Causes(EvidenceOf(obj, Of(obj)), time.Time{}, time.Now()) {
 					line := c.Object.Name + ": " + c.Message
 					if c.Count > 1 {
 						line += " x2"
@@ -191,14 +191,15 @@ func TestStoppingIsTheSameCause(t *testing.T) {
 			obj := documents(t, text)[0]
 			return EvidenceOf(obj, Of(obj))
 		}
-		first := NewRelatedObjects().Causes(evidence(stoppingPod), time.Time{})[0]
+		first := NewRelatedObjects().Causes(evidence(stoppingPod), time.Time{}, time.Now())[0]
 		time.Sleep(10 * time.Second)
-		second := NewRelatedObjects().Causes(evidence(stoppingPod), time.Time{})[0]
+		second := NewRelatedObjects().Causes(evidence(stoppingPod), time.Time{}, time.Now())[0]
 		if first.Message == second.Message || !first.Same(second) {
 			t.Errorf("%q and %q are two causes", first.Message, second.Message)
 		}
 		time.Sleep(time.Minute)
-		if late := NewRelatedObjects().Causes(evidence(stoppingPod), time.Time{})[0]; first.Same(late) {
+		late := NewRelatedObjects().Causes(evidence(stoppingPod), time.Time{}, time.Now())[0]
+		if first.Same(late) {
 			t.Errorf("%q and %q are one cause", first.Message, late.Message)
 		}
 	})
