@@ -47,6 +47,7 @@ type Cause struct {
 	end        *ending   // of a container, if the cause is that it ended
 	time       string    // of an event
 	begins     time.Time // before it, this is only slow; zero if it is a cause at once
+	pull       bool      // a registry refuses an image
 }
 
 // MarshalJSON writes all keys in alphabetical order, those of the object as well.
@@ -173,6 +174,9 @@ func (s *search) visit(r *Evidence) {
 	s.seen[r.UID] = true
 	before := len(s.found)
 	for _, c := range r.causes {
+		if c.pull {
+			s.addPullSecret(r, &c)
+		}
 		if c.Certain && !c.Once {
 			c.Reports = s.reports(r)
 		}

@@ -3,6 +3,7 @@ package ready
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -48,8 +49,14 @@ func ownReason(pod *unstructured.Unstructured) (Cause, bool) {
 	}
 	c := cause(pod, "%s", join(reason, plain(message)))
 	c.similarity = reason // the message often has the numbers of the pod
+	c.Certain = neverAdmitted.MatchString(reason) && text(pod, "status", "phase") == "Failed"
+	c.Stuck = c.Certain
 	return c, reason != ""
 }
+
+// neverAdmitted matches the reasons for which a node rejects a pod because of what stands in it. For
+// other reasons, such as too little memory, it rejects one pod and may admit the next.
+var neverAdmitted = regexp.MustCompile(`Forbidden$|NotSupported$|^AppArmor$|^PodOS`)
 
 // isEnded reports whether all containers of a pod have ended for good.
 func isEnded(pod *unstructured.Unstructured) bool {
@@ -96,9 +103,10 @@ func containerCause(pod *unstructured.Unstructured, container map[string]any) (C
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 		c := cause(pod, "container %s: image %q: %s",
 			name, str(container, "image"), pullMessage(reason, message, str(container, "image")))
-		c.Stuck = reason != "ErrImagePull" // the kubelet retries
-		c.Certain = reason == "InvalidImageName"
-		c.Once = c.Certain // a name that cannot be parsed stays so
+		c.gradePull(reason, message)
+		if c.pull = c.Certain && !c.Once; c.pull {
+			c.similarity = name + " " + str(container, "image")
+		}
 		return c, true
 	case "RunContainerError":
 		c := startCause(pod, name, message)
