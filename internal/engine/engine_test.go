@@ -52,7 +52,7 @@ func policy() plan.Policy {
 func ref(text string) object.Ref {
 	kind, name, _ := strings.Cut(text, "/")
 	r := object.Ref{Kind: kind, Namespace: "n", Name: name}
-	if kind == "Deployment" {
+	if kind == "Deployment" || kind == "StatefulSet" {
 		r.Group = "apps"
 	}
 	if kind == "Job" {
