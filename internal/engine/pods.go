@@ -66,14 +66,14 @@ func (r *run) judgePods(ctx context.Context, i int) {
 
 // trialOf returns why an object that is ready by the rules is not yet, by the clock of this
 // machine; nil if it is. The pods of an object that the run did not change are looked at only if
-// its own status shows that they were not ready a moment ago, and those of an observed one if it
-// does not say that they have been ready for a while.
+// they may not have been ready a moment ago, as far as its status and probes tell, and those of an
+// observed one if it does not say that they have been ready for a while.
 func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	t, now := &r.tracks[i], time.Now()
 	w := t.seen.trial.workload
 	needed := w.NeedsPods
 	if r.observing == nil {
-		needed = w.IsDisturbed
+		needed = w.MayBeDisturbed
 	}
 	if t.written.IsZero() && !needed(now.Add(r.skew)) {
 		return nil

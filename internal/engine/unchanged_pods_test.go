@@ -17,19 +17,20 @@ import (
 // container that crashes runs. Its pods are looked at if no probe and no condition shows that.
 func TestUnchangedWorkloadsAreJudgedByTheirPods(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		kind    string
-		probed  bool
-		status  map[string]any
-		strange map[string]any // of spec
-		want    time.Duration
+		name   string
+		kind   string
+		probed bool
+		status map[string]any
+		spec   map[string]any
+		want   time.Duration
 	}{
-		{"StatefulSet", "StatefulSet", false, nil, nil, 7 * time.Second},
+		{"StatefulSet", "StatefulSet", false, nil, nil, 6500 * time.Millisecond},
 		{"StatefulSet with a probe", "StatefulSet", true, nil, nil, 0},
 		{"Deployment that lacks some pods", "Deployment", false, map[string]any{
-			"conditions": []any{map[string]any{"type": "Available", "status": "True"}}},
+			"conditions": []any{map[string]any{"type": "Available", "status": "True"}, map[string]any{
+				"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}}},
 			map[string]any{"strategy": map[string]any{
-				"rollingUpdate": map[string]any{"maxUnavailable": "50%"}}}, 7 * time.Second},
+				"rollingUpdate": map[string]any{"maxUnavailable": "50%"}}}, 6500 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -37,7 +38,7 @@ func TestUnchangedWorkloadsAreJudgedByTheirPods(t *testing.T) {
 				name := c.kind + "/a"
 				obj := thing(name)
 				obj.Object["spec"] = replayed(c.probed, 1).Object["spec"]
-				for key, value := range c.strange {
+				for key, value := range c.spec {
 					obj.Object["spec"].(map[string]any)[key] = value
 				}
 				go func() {

@@ -96,10 +96,14 @@ func (w *Workload) NeedsPods(now time.Time) bool {
 	return w.pod == nil && (w.steady.IsZero() || now.Before(w.steady.Add(w.hold())))
 }
 
-// IsDisturbed reports whether the status of a workload itself shows that it was not ready a moment
-// ago, after its rollout had been complete.
-func (w *Workload) IsDisturbed(now time.Time) bool {
-	return !w.steady.IsZero() && !w.lasting && w.NeedsPods(now)
+// MayBeDisturbed reports whether a workload that nobody changed may not have been ready a moment ago.
+// Some statuses have the time since which all pods are ready. Without one, only a probe of each
+// container keeps a pod that crashes from being ready in between.
+func (w *Workload) MayBeDisturbed(now time.Time) bool {
+	if w.steady.IsZero() {
+		return w.unprobed && w.NeedsPods(now)
+	}
+	return !w.lasting && w.NeedsPods(now)
 }
 
 // hold returns how long a container has to run after a restart.
