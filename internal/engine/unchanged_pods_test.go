@@ -87,7 +87,7 @@ func (w *world) restarted(owner string, ago time.Duration) *unstructured.Unstruc
 		APIVersion: controller.GetAPIVersion(), UID: controller.GetUID()}
 	if controller.GetKind() == "Deployment" {
 		pod.SetLabels(map[string]string{"app": "a", "pod-template-hash": "h"})
-		reference = metav1.OwnerReference{Kind: "ReplicaSet", Name: "a-h", APIVersion: "apps/v1", UID: "r"}
+		reference.Kind, reference.Name, reference.UID = "ReplicaSet", "a-h", "r"
 	}
 	pod.SetOwnerReferences([]metav1.OwnerReference{reference})
 	started := time.Now().Add(-ago).UTC().Format(time.RFC3339)

@@ -54,7 +54,7 @@ func ownReason(pod *unstructured.Unstructured) (Cause, bool) {
 	return c, reason != ""
 }
 
-// neverAdmitted matches the reasons for which a node rejects a pod because of what stands in it. For
+// neverAdmitted matches the reasons for which a node rejects a pod for what stands in it. For
 // other reasons, such as too little memory, it rejects one pod and may admit the next.
 var neverAdmitted = regexp.MustCompile(`Forbidden$|NotSupported$|^AppArmor$|^PodOS`)
 

@@ -13,7 +13,8 @@ import (
 
 // How long a reported cause must last: missingPatience before it counts as stuck, since a
 // controller may still create what is missing, pullPatience for an image that a registry does not
-// give, and doubtDelay before it is printed if it is often transient. The status of a pod shows the same fault as an event after statusDelay at the latest.
+// give, and doubtDelay before it is printed if it is often transient. The status of a pod shows the
+// same fault as an event after statusDelay at the latest.
 const (
 	missingPatience = 10 * time.Second
 	pullPatience    = 2 * time.Second

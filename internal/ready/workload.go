@@ -96,7 +96,7 @@ func (w *Workload) NeedsPods(now time.Time) bool {
 	return w.pod == nil && (w.steady.IsZero() || now.Before(w.steady.Add(w.hold())))
 }
 
-// MayBeDisturbed reports whether a workload that nobody changed may not have been ready a moment ago.
+// MayBeDisturbed reports whether a workload that nobody changed may not have been ready before.
 // Some statuses have the time since which all pods are ready. Without one, only a probe of each
 // container keeps a pod that crashes from being ready in between.
 func (w *Workload) MayBeDisturbed(now time.Time) bool {

@@ -31,8 +31,7 @@ const (
 // Behaviours of a pod.
 const (
 	ImagePullError = "image-pull-error" // the image cannot be pulled
-	CrashLoop      = "crash-loop"       // the container ends again and again, and is never ready
-	CrashAtStart   = "crash-at-start"   // the same, but without a probe it is ready until it ends
+	CrashLoop      = "crash-loop"       // the container ends again and again
 	LivenessKill   = "liveness-kill"    // the liveness probe fails, and the kubelet ends the container
 	StartError     = "start-error"      // the container cannot be started
 	HookError      = "hook-error"       // the postStart hook fails
@@ -70,7 +69,7 @@ func read(pod *corev1.Pod) wishes {
 		}
 	}
 	switch owner := metav1.GetControllerOf(pod); {
-	case (w.behaviour == CrashLoop || w.behaviour == CrashAtStart) && !w.exits:
+	case w.behaviour == CrashLoop && !w.exits:
 		w.exits, w.code = true, 1
 	case w.behaviour == LivenessKill:
 		w.exits = true
@@ -91,7 +90,7 @@ func (w wishes) hits(name string, main bool) bool {
 // passes reports whether a container is ready as soon as it runs. One that has a probe, and ends
 // soon, ends before the probe succeeds.
 func (w wishes) passes(c *corev1.Container) bool {
-	if w.slow || w.behaviour == NeverReady || w.behaviour == CrashLoop {
+	if w.slow || w.behaviour == NeverReady {
 		return false
 	}
 	return !w.exits || c.ReadinessProbe == nil && c.StartupProbe == nil

@@ -126,7 +126,7 @@ func TestSteps(t *testing.T) {
 		},
 		{
 			"crash loop, ready for a moment",
-			newPod(always, "behaviour", "crash-at-start"),
+			newPod(always, "behaviour", "crash-loop"),
 			"created started exited restarted",
 			"Running; Ready=True; main running last 1 restarts 1 ready true",
 		},

@@ -42,7 +42,7 @@ func neverReady(t *testing.T, client kubernetes.Interface) {
 }
 
 func crashLoop(t *testing.T, client kubernetes.Interface) {
-	newPod(t, client, "crash-unprobed", "behaviour", "crash-at-start")
+	newPod(t, client, "crash-unprobed", "behaviour", "crash-loop")
 	podUntil(t, client, "crash-unprobed",
 		"Running, Ready=True, main running last 1 Error restarts 1")
 	podUntil(t, client, "crash-unprobed",

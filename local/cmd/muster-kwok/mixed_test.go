@@ -18,8 +18,8 @@ func mixed(random *rand.Rand) (*corev1.Pod, string) {
 		delete(pod.Annotations, kubelet.Container)
 	})
 	for key, value := range map[string]string{
-		kubelet.Behaviour: pick("", "image-pull-error", "crash-loop", "crash-at-start",
-			"liveness-kill", "start-error", "hook-error", "evicted", "never-ready", "pending"),
+		kubelet.Behaviour: pick("", "image-pull-error", "crash-loop", "liveness-kill",
+			"start-error", "hook-error", "evicted", "never-ready", "pending"),
 		kubelet.Container:  pick("", "", "init", "side", "other"),
 		kubelet.ExitCode:   pick("", "", "0", "3"),
 		kubelet.ReadyAfter: pick("", "", "1s"),

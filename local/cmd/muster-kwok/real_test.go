@@ -63,7 +63,7 @@ func deletedAfter(stop string) func(*corev1.Pod) {
 // simulation leaves out is listed.
 func TestPodStagesPlayRecordedSequences(t *testing.T) {
 	sidecar := new(corev1.ContainerRestartPolicyAlways)
-	crash := note("behaviour", "crash-at-start")
+	crash := note("behaviour", "crash-loop")
 	tests := []struct {
 		name   string
 		pod    *corev1.Pod
@@ -71,7 +71,6 @@ func TestPodStagesPlayRecordedSequences(t *testing.T) {
 	}{
 		{name: "crash", pod: realPod(crash)},
 		{name: "crash-probe", pod: realPod(crash, probed)},
-		{name: "crash-probe", pod: realPod(note("behaviour", "crash-loop"))},
 		{name: "crash-exit-0", pod: realPod(crash, note("exit-code", "0"))},
 		{
 			name: "crash-init",

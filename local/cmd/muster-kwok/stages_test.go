@@ -163,13 +163,9 @@ func gated(pod *corev1.Pod) {
 	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "x/y"}}
 }
 
-// The stages of a crash loop, by whether its wait shows as CrashLoopBackOff.
-const (
-	crashes = "created started exited@300ms restarted@100ms exited-again@300ms backed-off@100ms " +
-		"resumed@1s exited-again@300ms"
-	crashesUnprobed = "created started exited@300ms restarted@100ms exited-again@300ms " +
-		"backed-off@1s resumed@20ms exited-again@300ms"
-)
+// crashes are the stages of a crash loop without a probe.
+const crashes = "created started exited@300ms restarted@100ms exited-again@300ms backed-off@1s " +
+	"resumed@20ms exited-again@300ms"
 
 // In every state of every kind of pod at most one stage matches, and a pod that is done is left
 // alone.
@@ -220,7 +216,6 @@ func TestPodStages(t *testing.T) {
 			testPod(never, note("behaviour", "crash-loop")),
 			"created started exited@300ms",
 		},
-		{"crash at start", testPod(always, note("behaviour", "crash-at-start")), crashesUnprobed},
 		{
 			"crash loop with a probe",
 			testPod(always, note("behaviour", "crash-loop"), probed),
@@ -293,8 +288,7 @@ func TestPodStages(t *testing.T) {
 			"created started exited@2s",
 		},
 		{"exits, on failure", testPod(onFailure, note("exit-code", "0")), "created started exited@300ms"},
-		{"exits again", testPod(onFailure, note("exit-code", "3")),
-			crashesUnprobed},
+		{"exits again", testPod(onFailure, note("exit-code", "3")), crashes},
 		{
 			"one exits",
 			testPod(never, note("exit-code", "3"), note("container", "other")),
