@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -54,8 +56,71 @@ func (c *Client) MayExist(ctx context.Context, gk schema.GroupKind) error {
 	return doubt
 }
 
+// A server lists a new kind a moment after its definition is established. AwaitKind reads the kinds
+// again every listedEvery, for listedTimeout.
+const (
+	listedEvery   = 200 * time.Millisecond
+	listedTimeout = 5 * time.Second
+)
+
+// AwaitKind waits for a kind in a version that the server does not serve as far as is known, if a
+// definition that is established defines it. Without one, or if it cannot be read, it does nothing.
+func (c *Client) AwaitKind(ctx context.Context, gvk schema.GroupVersionKind) error {
+	if !c.isEstablished(ctx, gvk) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, listedTimeout)
+	defer cancel()
+	for {
+		if err := c.Rediscover(ctx); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		kind := c.kinds.known[gvk.GroupKind()]
+		c.mu.Unlock()
+		if slices.Contains(kind.Served, gvk.Version) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil // the caller reports a kind that is not known
+		case <-time.After(listedEvery):
+		}
+	}
+}
+
+// isEstablished reports whether a definition of a kind in a version is known to be in effect.
+func (c *Client) isEstablished(ctx context.Context, gvk schema.GroupVersionKind) bool {
+	c.mu.Lock()
+	kinds := c.kinds
+	c.mu.Unlock()
+	if kinds == nil {
+		return false
+	}
+	kinds.defining.Lock()
+	defer kinds.defining.Unlock()
+	definition, err := c.definitionOf(ctx, &kinds.definitions, gvk.GroupKind())
+	if err != nil || definition == nil || definition.GetDeletionTimestamp() != nil {
+		return false
+	}
+	status, _ := condition(definition, "Established")
+	return status == "True" && slices.Contains(definedVersions(definition), gvk.Version)
+}
+
 // doubt returns what MayExist does, from the definitions of the group.
 func (c *Client) doubt(ctx context.Context, d *definitions, gk schema.GroupKind) error {
+	definition, err := c.definitionOf(ctx, d, gk)
+	if err != nil || definition == nil {
+		return err
+	}
+	return fmt.Errorf("its definition %s exists, %s",
+		definition.GetName(), whyUnserved(definition, gk))
+}
+
+// definitionOf returns the definition of a kind; nil if none exists.
+func (c *Client) definitionOf(
+	ctx context.Context, d *definitions, gk schema.GroupKind,
+) (*unstructured.Unstructured, error) {
 	if !d.read {
 		d.names, d.err = c.listNames(ctx, root(definitionResource.GroupVersion())+"/"+
 			definitionResource.Resource)
@@ -65,7 +130,7 @@ func (c *Client) doubt(ctx context.Context, d *definitions, gk schema.GroupKind)
 		d.read = ctx.Err() == nil
 	}
 	if d.err != nil {
-		return fmt.Errorf("whether a definition of it exists cannot be found out: %w",
+		return nil, fmt.Errorf("whether a definition of it exists cannot be found out: %w",
 			c.explain(d.err))
 	}
 	for _, name := range d.names {
@@ -78,12 +143,12 @@ func (c *Client) doubt(ctx context.Context, d *definitions, gk schema.GroupKind)
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			return fmt.Errorf("the definition %s cannot be read: %w", name, c.explain(err))
+			return nil, fmt.Errorf("the definition %s cannot be read: %w", name, c.explain(err))
 		case definesKind(definition, gk):
-			return fmt.Errorf("its definition %s exists, %s", name, whyUnserved(definition, gk))
+			return definition, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // definesKind reports whether a definition asks for a kind, was given it, or has the plural of it:
@@ -102,19 +167,26 @@ func whyUnserved(definition *unstructured.Unstructured, gk schema.GroupKind) str
 	if kind != gk.Kind {
 		return "and defines the kind " + kind + " now"
 	}
-	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
-	for _, item := range conditions {
-		condition, _ := item.(map[string]any)
-		message, _ := condition["message"].(string)
-		switch {
-		case condition["type"] == "NamesAccepted" && condition["status"] == "False":
-			return "and its names are not accepted: " + message
-		case condition["type"] == "Terminating" && condition["status"] == "True":
-			return "and is being deleted"
-		}
+	if status, message := condition(definition, "NamesAccepted"); status == "False" {
+		return "and its names are not accepted: " + message
+	}
+	if status, _ := condition(definition, "Terminating"); status == "True" {
+		return "and is being deleted"
 	}
 	if len(definedVersions(definition)) == 0 {
 		return "and serves no version"
 	}
 	return "and is not in effect"
+}
+
+// condition returns the status and the message of a condition of a definition.
+func condition(definition *unstructured.Unstructured, name string) (status, message string) {
+	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
+	for _, item := range conditions {
+		if condition, _ := item.(map[string]any); condition["type"] == name {
+			status, _ = condition["status"].(string)
+			message, _ = condition["message"].(string)
+		}
+	}
+	return status, message
 }

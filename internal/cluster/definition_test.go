@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -88,6 +91,53 @@ func TestReadOfUnservedKinds(t *testing.T) {
 			}
 			if asked := a.requests(); len(asked) > 2 {
 				t.Errorf("asked %q", asked)
+			}
+		})
+	}
+}
+
+// A server lists a kind a moment after its definition is established. A kind without such a
+// definition is not waited for.
+func TestAwaitKind(t *testing.T) {
+	const widgets = "widgets.example.com"
+	established := definitionOf(widgets, "Widget", true)
+	established["status"] = map[string]any{"conditions": []any{
+		map[string]any{"type": "Established", "status": "True"},
+	}}
+	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+	for name, tc := range map[string]struct {
+		definition map[string]any
+		version    string
+		served     bool
+	}{
+		"established":     {definition: established, version: "v1", served: true},
+		"not established": {definition: definitionOf(widgets, "Widget", true), version: "v1"},
+		"another version": {definition: established, version: "v2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &api{groups: kindsOfAPI(), answers: map[string][]any{
+				definitionsPath + "?limit=500":  {page("5", "", tc.definition)},
+				definitionsPath + "/" + widgets: {tc.definition},
+			}}
+			client := a.start(t)
+			if _, err := client.Kind(t.Context(), gvk.GroupKind()); err == nil {
+				t.Fatal("the kind is known already")
+			}
+			// It is listed from the moment at which the definition is read.
+			a.hold = func() func() {
+				return func() {
+					a.mu.Lock()
+					defer a.mu.Unlock()
+					a.groups["example.com/v1"] = []metav1.APIResource{
+						{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: listing},
+					}
+				}
+			}
+			if err := client.AwaitKind(t.Context(), gvk.GroupKind().WithVersion(tc.version)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := client.Kind(t.Context(), gvk.GroupKind()); (err == nil) != tc.served {
+				t.Errorf("served %t, want %t", err == nil, tc.served)
 			}
 		})
 	}

@@ -31,6 +31,8 @@ type Scope struct {
 type Kinds interface {
 	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
 	LearnKind(ctx context.Context, crd *unstructured.Unstructured) error
+	// AwaitKind waits for a kind that a definition on the server has established a moment ago.
+	AwaitKind(ctx context.Context, gvk schema.GroupVersionKind) error
 }
 
 // Resolve returns the objects of the package as Scope.Resolve does.
@@ -56,8 +58,9 @@ func (s Scope) Resolve(
 	}
 	desired := make([]plan.Desired, 0, len(objects))
 	var repeated []string
+	awaited := map[schema.GroupVersionKind]bool{}
 	for _, obj := range objects {
-		kind, err := c.Kind(ctx, obj.GroupVersionKind().GroupKind())
+		kind, err := kindOf(ctx, c, obj.GroupVersionKind(), awaited)
 		if missing := (*cluster.UnknownKindError)(nil); errors.As(err, &missing) && missing.Cause == nil {
 			unknown.add(obj, missing.Similar)
 			continue
@@ -94,6 +97,25 @@ func (s Scope) Resolve(
 	}
 	warnRepeated(repeated, warn)
 	return desired, manifest.Limit(errors.Join(errs...))
+}
+
+// kindOf returns the kind of objects. It waits once for one that the cluster does not serve in the
+// version, but may in a moment.
+func kindOf(
+	ctx context.Context, c Kinds, gvk schema.GroupVersionKind,
+	awaited map[schema.GroupVersionKind]bool,
+) (cluster.Kind, error) {
+	kind, err := c.Kind(ctx, gvk.GroupKind())
+	missing := (*cluster.UnknownKindError)(nil)
+	if awaited[gvk] || err == nil && slices.Contains(kind.Versions(), gvk.Version) ||
+		err != nil && (!errors.As(err, &missing) || missing.Cause != nil) {
+		return kind, err
+	}
+	awaited[gvk] = true
+	if err := c.AwaitKind(ctx, gvk); err != nil {
+		return cluster.Kind{}, err
+	}
+	return c.Kind(ctx, gvk.GroupKind())
 }
 
 // unhonoured are the annotations of kapp that packages cannot honour, with what users may do.

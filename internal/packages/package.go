@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/manifest"
@@ -170,6 +171,8 @@ type Cluster interface {
 	inventory.Cluster
 	// LearnKind makes the kind of a definition known before the cluster serves it.
 	LearnKind(ctx context.Context, crd *unstructured.Unstructured) error
+	// AwaitKind waits for a kind that a definition on the server has established a moment ago.
+	AwaitKind(ctx context.Context, gvk schema.GroupVersionKind) error
 	// DelayedBindingClasses returns the storage classes that bind a volume when a pod first uses
 	// it.
 	DelayedBindingClasses(ctx context.Context) (map[string]bool, error)

@@ -119,6 +119,9 @@ func (c *offlineCluster) LearnKind(_ context.Context, crd *unstructured.Unstruct
 	return nil
 }
 
+// AwaitKind does nothing: all kinds exist.
+func (c *offlineCluster) AwaitKind(context.Context, schema.GroupVersionKind) error { return nil }
+
 // Read returns the namespaces among the targets that the set does not describe.
 func (c *offlineCluster) Read(
 	_ context.Context, targets []cluster.Target,

@@ -96,6 +96,9 @@ func (c *Cluster) LearnKind(_ context.Context, crd *unstructured.Unstructured) e
 	return nil
 }
 
+// AwaitKind does nothing: what Serve and LearnKind add is there at once.
+func (c *Cluster) AwaitKind(context.Context, schema.GroupVersionKind) error { return nil }
+
 // Select returns the objects that match a selection, sorted by kind and name. A kind whose list
 // fails is an error, or missed if the selection ignores its versions.
 func (c *Cluster) Select(

@@ -183,6 +183,8 @@ func (k kinds) Kind(_ context.Context, gk schema.GroupKind) (cluster.Kind, error
 		Similar: []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}}}
 }
 
+func (k kinds) AwaitKind(context.Context, schema.GroupVersionKind) error { return nil }
+
 func (k kinds) LearnKind(context.Context, *unstructured.Unstructured) error { return nil }
 
 // TestResolve checks namespaces, kinds and repeated objects, and that configuration passes.
