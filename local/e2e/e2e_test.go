@@ -79,7 +79,7 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	if err := kubectl.Install(temp); err != nil {
+	if err := errors.Join(kubectl.Install(temp), repeatScripts(temp)); err != nil {
 		return 1, err
 	}
 	swept, err := startSweeper(temp)
@@ -196,7 +196,7 @@ func TestRestart(t *testing.T) {
 
 func params(dir string) testscript.Params {
 	return testscript.Params{
-		Dir:                 filepath.Join("testdata", dir),
+		Dir:                 filepath.Join(scripts, dir),
 		Setup:               func(env *testscript.Env) error { return setup(env, dir) },
 		Cmds:                commands(),
 		Condition:           condition,
