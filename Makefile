@@ -171,7 +171,7 @@ session: build ## run the session of the README, and draw docs/session.svg
 	cd local && go run ./site -session
 
 demo: ## the commands of the README and of docs/examples.md on a plane of its own, or, with CLUSTER=current, the first steps in a new namespace of the cluster of the current context
-	@echo $(if $(CLUSTER),"building muster","building muster and Kubernetes: five minutes the first time on two cores, seconds later")
+	@echo $(if $(CLUSTER),"building muster","building muster and Kubernetes: six minutes the first time on two cores, seconds later")
 	$(MAKE) build-muster $(if $(CLUSTER),,build-plane)
 	examples/demo $(CLUSTER)
 
