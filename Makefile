@@ -154,7 +154,7 @@ e2e-node: build build-node ## workloads on a node that runs containers; needs ro
 
 build-older: build build-tools ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older
-	ln -sf $(BIN)/muster $(BIN)/muster-kwok $(BIN)/muster-local $(BIN)/tools $(BIN)-older/
+	ln -sf $(BIN)/muster $(BIN)/muster-controller $(BIN)/muster-kwok $(BIN)/muster-local $(BIN)/tools $(BIN)-older/
 	cd local && go build -modfile=older.mod -ldflags '-s -w $(call stamps,$(OLDER))' -o $(BIN)-older/ ./cmd/muster-components
 
 e2e-older: build-older ## the end-to-end tests on an API server of that version
