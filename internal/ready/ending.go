@@ -1,6 +1,7 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -63,12 +64,29 @@ func recoveries(pod *unstructured.Unstructured, now time.Time) []Cause {
 
 // runsForever reports whether the kubelet starts a container again however it ends.
 func runsForever(pod *unstructured.Unstructured, name string) bool {
-	for _, init := range list(pod, "spec", "initContainers") {
-		if str(init, "name") == name {
-			return str(init, "restartPolicy") == "Always" // a sidecar
+	return restartPolicyOf(pod, name) == "Always"
+}
+
+// restartPolicyOf returns the restart policy of a container: its own, as sidecars have it, or that
+// of the pod. One with rules about its exit codes may be started again. An init container is not
+// once it has succeeded.
+func restartPolicyOf(pod *unstructured.Unstructured, name string) string {
+	policy := text(pod, "spec", "restartPolicy")
+	for _, part := range podParts {
+		for _, container := range list(pod, "spec", part) {
+			own := str(container, "restartPolicy")
+			switch {
+			case str(container, "name") != name:
+			case own == "Never" && member(container, "restartPolicyRules") != nil:
+				return "OnFailure"
+			case own == "" && part == "initContainers" && policy == "Always":
+				return "OnFailure"
+			default:
+				return cmp.Or(own, policy)
+			}
 		}
 	}
-	return text(pod, "spec", "restartPolicy") == "Always"
+	return policy
 }
 
 // earlierFailures returns the failures of containers of a pod from before it was deleted. After

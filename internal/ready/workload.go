@@ -30,11 +30,11 @@ func WorkloadOf(obj *unstructured.Unstructured) *Workload {
 		owner:    podOwner{uid: obj.GetUID()},
 		pods:     count(obj, 1, "spec", "replicas"),
 		minReady: time.Duration(count(obj, 0, "spec", "minReadySeconds")) * time.Second,
-		unprobed: hasUnprobed(member(field(obj, "spec", "template"), "spec")),
+		unprobed: hasUnprobed(member(field(obj, "spec", "template"), "spec"), podParts...),
 	}
 	switch kind {
 	case podKind:
-		w.pod, w.unprobed = RunsOf(obj), hasUnprobed(field(obj, "spec"))
+		w.pod, w.unprobed = RunsOf(obj), hasUnprobed(field(obj, "spec"), podParts...)
 		if text(obj, "spec", "restartPolicy") == "Never" {
 			w.unprobed = false // it has ended
 		}
@@ -54,10 +54,14 @@ func WorkloadOf(obj *unstructured.Unstructured) *Workload {
 	return w
 }
 
-// hasUnprobed reports whether a container that has to run while the pod is ready has neither a
-// readiness nor a startup probe. The pod counts as ready as soon as such a container is started.
-func hasUnprobed(spec any) bool {
-	for _, part := range []string{"containers", "initContainers"} {
+// podParts are the lists of containers in the specification of a pod.
+var podParts = []string{"initContainers", "containers"}
+
+// hasUnprobed reports whether a container in some parts of a specification, which has to run while
+// the pod is ready, has neither a readiness nor a startup probe. The pod counts as ready as soon as
+// such a container is started.
+func hasUnprobed(spec any, parts ...string) bool {
+	for _, part := range parts {
 		for _, c := range maps(member(spec, part)) {
 			runs := part == "containers" || str(c, "restartPolicy") == "Always"
 			if runs && member(c, "readinessProbe") == nil && member(c, "startupProbe") == nil {
@@ -165,10 +169,10 @@ func (w *Workload) FirstTrial(
 
 // StrictPod returns the status of a pod that has the given one by its phase and conditions, as its
 // containers show it. A crash loop is known by the ends of a container: a kubelet shows its reason
-// CrashLoopBackOff hardly. A pod that is not restarted is ready when it has ended, unless probes
-// say when it is ready.
+// CrashLoopBackOff hardly. A pod that is not restarted is ready when it has ended, unless probes of
+// its containers, sidecars aside, say when it is ready.
 func StrictPod(pod *unstructured.Unstructured, s Status) Status {
-	if kindOf(pod) != podKind || s.State != Current && s.State != InProgress {
+	if kindOf(pod) != podKind || s.State != Current && s.State != InProgress || isEnded(pod) {
 		return s
 	}
 	policy := text(pod, "spec", "restartPolicy")
@@ -178,13 +182,13 @@ func StrictPod(pod *unstructured.Unstructured, s Status) Status {
 		switch {
 		case isCrashLoop(pod, status):
 			return failed("ContainerCrashLooping", "Containers in CrashLoop state: "+name)
-		case bad && policy == "Never":
+		case bad && restartPolicyOf(pod, name) == "Never":
 			return failed("ContainerFailed",
 				fmt.Sprintf("Container %s has ended with exit code %v", name, last["exitCode"]))
 		}
 	}
 	ends := policy == "Never" || policy == "OnFailure"
-	if s.State == Current && ends && !isEnded(pod) && hasUnprobed(field(pod, "spec")) {
+	if s.State == Current && ends && hasUnprobed(field(pod, "spec"), "containers") {
 		return inProgress("PodRunning",
 			"Pod is running; with the restart policy "+policy+" it is ready when it has ended")
 	}
