@@ -100,7 +100,9 @@ func (r *replay) play(line recordedLine) {
 		pod.SetUID(types.UID(line.pod))
 		pod.SetCreationTimestamp(metav1.Now())
 		pod.SetLabels(map[string]string{"app": "a", "pod-template-hash": "h"})
-		owner := metav1.OwnerReference{Kind: "ReplicaSet", APIVersion: "apps/v1", Name: "a-h"}
+		owner := metav1.OwnerReference{
+			Kind: "ReplicaSet", APIVersion: "apps/v1", Name: "a-h", Controller: new(true),
+		}
 		if set := r.owner("ReplicaSet/a-h"); set != nil {
 			owner.UID = set.GetUID()
 		}
@@ -158,7 +160,7 @@ func (r *replay) control() {
 		r.Put(set)
 		for _, pod := range r.pods {
 			pod.SetOwnerReferences([]metav1.OwnerReference{{Kind: "ReplicaSet", APIVersion: "apps/v1",
-				Name: "a-h", UID: r.owner("ReplicaSet/a-h").GetUID()}})
+				Name: "a-h", UID: r.owner("ReplicaSet/a-h").GetUID(), Controller: new(true)}})
 			r.Put(pod)
 		}
 	}

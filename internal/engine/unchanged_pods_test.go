@@ -83,7 +83,7 @@ func (w *world) restarted(owner string, ago time.Duration) *unstructured.Unstruc
 	pod.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-time.Hour)))
 	pod.SetLabels(map[string]string{"app": "a"})
 	controller := w.owner(owner)
-	reference := metav1.OwnerReference{Kind: controller.GetKind(), Name: "a",
+	reference := metav1.OwnerReference{Kind: controller.GetKind(), Name: "a", Controller: new(true),
 		APIVersion: controller.GetAPIVersion(), UID: controller.GetUID()}
 	if controller.GetKind() == "Deployment" {
 		pod.SetLabels(map[string]string{"app": "a", "pod-template-hash": "h"})
