@@ -15,6 +15,7 @@ import (
 // judge decides whether the wait for a step is over, by the last observation of its object.
 func (r *run) judge(ctx context.Context, i int) {
 	step, t := &r.plan.Steps[i], &r.tracks[i]
+	t.onTrial, t.quiet = false, false
 	gone := t.seen.verdict.State == ready.NotFound
 	replaced := !gone && t.seen.uid != t.base.uid
 	if !gone {

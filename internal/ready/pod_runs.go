@@ -37,7 +37,7 @@ func RunsOf(pod *unstructured.Unstructured) *PodRuns {
 		ready: ConditionOf(pod, "Ready").isTrue(),
 	}
 	for _, owner := range pod.GetOwnerReferences() {
-		if owner.Controller != nil && !*owner.Controller {
+		if owner.Controller == nil || !*owner.Controller {
 			continue
 		}
 		p.owner = owner.UID

@@ -95,17 +95,18 @@ func isLasting(obj *unstructured.Unstructured) bool {
 	return progressing.Reason == "NewReplicaSetAvailable" && progressing.time >= available.time
 }
 
-// NeedsPods reports whether the pods of a workload have to be seen to know that it stays ready.
+// NeedsPods reports whether the pods of a workload have to be seen to know that it stays ready. A
+// pod has been seen.
 func (w *Workload) NeedsPods(now time.Time) bool {
-	return w.pod == nil && (w.steady.IsZero() || now.Before(w.steady.Add(w.hold())))
+	return w.pod != nil || w.steady.IsZero() || now.Before(w.steady.Add(w.hold()))
 }
 
 // MayBeDisturbed reports whether a workload that nobody changed may not have been ready before.
 // Some statuses have the time since which all pods are ready. Without one, only a probe of each
 // container keeps a pod that crashes from being ready in between.
 func (w *Workload) MayBeDisturbed(now time.Time) bool {
-	if w.steady.IsZero() {
-		return w.unprobed && w.NeedsPods(now)
+	if w.pod == nil && w.steady.IsZero() {
+		return w.unprobed
 	}
 	return !w.lasting && w.NeedsPods(now)
 }
