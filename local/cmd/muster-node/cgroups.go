@@ -21,7 +21,7 @@ const (
 	// controllers are those that a kubelet needs, as version 2 enables them.
 	controllers = "+cpu +cpuset +memory +pids"
 	// removeTimeout bounds the wait for the end of processes in a cgroup.
-	removeTimeout = 3 * time.Second
+	removeTimeout = 10 * time.Second
 )
 
 // groups are the cgroups of a node: one below the caller's in each hierarchy of version 1, or one.

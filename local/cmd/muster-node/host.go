@@ -34,7 +34,11 @@ func runOnHost(o options) (err error) {
 		return err
 	}
 	g, err := makeGroups(cgroupRoot, string(self), fmt.Sprintf("muster-node-%d", o.slot))
-	defer func() { err = errors.Join(err, g.remove()) }()
+	clean, failed := startCleaner(o, claimed, g)
+	if failed != nil {
+		return errors.Join(err, fmt.Errorf("start the process that cleans up: %w", failed), g.remove())
+	}
+	defer func() { err = errors.Join(err, clean()) }()
 	if err != nil {
 		return fmt.Errorf("make cgroups: %w", err)
 	}
@@ -43,7 +47,6 @@ func runOnHost(o options) (err error) {
 		return fmt.Errorf("start the first process of the node: %w", err)
 	}
 	defer node.kill()
-	defer func() { err = errors.Join(err, disconnect(o)) }()
 	if err := reach(o, node.pid); err != nil {
 		return err
 	}
@@ -83,7 +86,7 @@ func startInside(o options, g groups) (*firstProcess, error) {
 		return nil, err
 	}
 	defer tie.Close()
-	cmd := exec.Command("/proc/self/exe", o.insideArgs()...)
+	cmd := exec.Command("/proc/self/exe", append(o.args(), "--inside")...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{tie}
 	cmd.Env = append(os.Environ(), lifeline.Env+"=1")

@@ -4,10 +4,11 @@
 // registry that serves a test image for every name. All of it is in namespaces of its own, below
 // cgroups of its own, and ends with this program.
 //
-// The program runs twice. The first process is on the host: it makes the cgroups and the network
-// link, forwards connections to the API server, and removes all of it at the end. It starts the
-// second, the first process of the namespaces, which mounts what the node needs and starts its
-// programs. When that process ends, the kernel ends everything else in the namespaces.
+// The program runs three times. The first process is on the host: it makes the cgroups and the
+// network link, and forwards connections to the API server. It starts the second, the first process
+// of the namespaces, which mounts what the node needs and starts its programs. When that process
+// ends, the kernel ends everything else in the namespaces. The third removes the cgroups and the
+// link when the first has ended, in whatever way.
 package main
 
 import (
@@ -31,13 +32,19 @@ type options struct {
 	listen  int    // port on 127.0.0.1 that is forwarded to the kubelet
 	tainted bool   // pods need a toleration
 	inside  bool   // this is the first process of the namespaces
+	clean   bool   // this is the process that removes the cgroups in groups, and the link
+	groups  []string
 }
 
 func main() {
 	o, err := parse(os.Args[1:])
-	if err == nil && o.inside {
+	switch {
+	case err != nil:
+	case o.inside:
 		err = runInside(o)
-	} else if err == nil {
+	case o.clean:
+		err = runCleaner(o)
+	default:
 		err = runOnHost(o)
 	}
 	if err != nil {
@@ -58,6 +65,8 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.listen, "port", 0, "port on 127.0.0.1 that is forwarded to the kubelet")
 	flags.BoolVar(&o.tainted, "tainted", false, "register the node with a taint")
 	flags.BoolVar(&o.inside, "inside", false, "this is the first process of the namespaces")
+	flags.BoolVar(&o.clean, "clean", false, "remove what the node has on the host when it has ended")
+	flags.StringArrayVar(&o.groups, "group", nil, "folder of a cgroup to remove")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -67,10 +76,10 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// insideArgs returns the arguments of the first process of the namespaces.
-func (o options) insideArgs() []string {
+// args returns the arguments of the other processes, besides what says which of them it is.
+func (o options) args() []string {
 	return []string{
-		"--inside", "--name=" + o.name, "--label=" + o.label, "--slot=" + strconv.Itoa(o.slot),
+		"--name=" + o.name, "--label=" + o.label, "--slot=" + strconv.Itoa(o.slot),
 		"--state=" + o.state, "--bin=" + o.bin, "--api-port=" + strconv.Itoa(o.api),
 		"--tainted=" + strconv.FormatBool(o.tainted),
 	}

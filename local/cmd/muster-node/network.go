@@ -25,10 +25,11 @@ const (
 	linkTimeout = 10 * time.Second
 )
 
-// claim keeps other nodes from using the same addresses, link and cgroups until it is closed, or
-// the process ends.
-func claim(o options) (io.Closer, error) {
-	return net.Listen("unix", fmt.Sprintf("@muster-node-%d", o.slot))
+// claim keeps other nodes from using the same addresses, link and cgroups until it is closed by all
+// processes that have it.
+func claim(o options) (*net.UnixListener, error) {
+	name := fmt.Sprintf("@muster-node-%d", o.slot)
+	return net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"})
 }
 
 // hostLink returns the name of the link on the host.
