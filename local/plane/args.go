@@ -96,6 +96,7 @@ func kwokArgs(p paths, s *state) []string {
 	return []string{
 		"--kubeconfig=" + p.userConfig(certKwok),
 		"--nodes=" + strconv.Itoa(s.Nodes),
+		"--real-nodes=" + strconv.Itoa(len(s.Real)),
 		"--listen=" + address(s.Ports.Kubelet),
 		"--client-ca-file=" + p.cert(certAuthority),
 		"--tls-cert-file=" + p.cert(certKubelet),

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestRealNodesOfAPlane(t *testing.T) {
@@ -90,6 +93,32 @@ func TestPlacesOfRealNodes(t *testing.T) {
 			if _, err := got.cert.Verify(o); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// A node that reported before the start that it was ready is not ready for that.
+func TestUsableNodes(t *testing.T) {
+	start := time.Now()
+	report := func(age time.Duration, status corev1.ConditionStatus) *corev1.Node {
+		return &corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: status,
+			LastHeartbeatTime: metav1.NewTime(start.Add(-age).Truncate(time.Second)),
+		}}}}
+	}
+	for name, test := range map[string]struct {
+		node *corev1.Node
+		of   process
+		want bool
+	}{
+		"simulated":    {report(time.Hour, corev1.ConditionTrue), process{}, true},
+		"not ready":    {report(0, corev1.ConditionFalse), process{}, false},
+		"reported now": {report(0, corev1.ConditionTrue), process{1, start.UnixMilli()}, true},
+		"reported before": {report(time.Minute, corev1.ConditionTrue),
+			process{1, start.UnixMilli()}, false},
+	} {
+		if got := usable(test.node, test.of); got != test.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (p *Plane) missing(ctx context.Context, client kubernetes.Interface) error 
 	}
 	ready := 0
 	for _, node := range nodes.Items {
-		if usable(&node) {
+		if usable(&node, p.state.Processes[node.Name]) {
 			ready++
 		}
 	}
@@ -75,8 +75,9 @@ func (p *Plane) missing(ctx context.Context, client kubernetes.Interface) error 
 	return fmt.Errorf("no default storage class")
 }
 
-// usable reports whether pods that tolerate real nodes can be scheduled on a node.
-func usable(node *corev1.Node) bool {
+// usable reports whether pods that tolerate real nodes can be scheduled on a node. What a real node
+// reported before the start of its process does not count.
+func usable(node *corev1.Node, of process) bool {
 	for _, taint := range node.Spec.Taints {
 		if taint.Key != kubelet.RealNode {
 			return false
@@ -84,7 +85,8 @@ func usable(node *corev1.Node) bool {
 	}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
+			return condition.Status == corev1.ConditionTrue &&
+				condition.LastHeartbeatTime.Unix() >= of.Started/1000
 		}
 	}
 	return false

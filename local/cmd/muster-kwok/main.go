@@ -20,6 +20,7 @@ import (
 type options struct {
 	kubeconfig string
 	nodes      int
+	real       int    // nodes that run containers
 	listen     string // address of the simulated kubelet
 	clientCA   string
 	cert, key  string
@@ -41,6 +42,7 @@ func parse(args []string) (options, error) {
 	flags := pflag.NewFlagSet("muster-kwok", pflag.ContinueOnError)
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "file that says how to reach the API server")
 	flags.IntVar(&o.nodes, "nodes", 1, "number of nodes")
+	flags.IntVar(&o.real, "real-nodes", 0, "number of nodes that run containers")
 	flags.StringVar(&o.listen, "listen", "", "address and port of the simulated kubelet")
 	flags.StringVar(
 		&o.clientCA,

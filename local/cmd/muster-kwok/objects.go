@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -42,6 +44,9 @@ func (s *simulator) makeObjects(ctx context.Context) error {
 		}
 	}
 	if err := s.makeJobPolicy(ctx); err != nil {
+		return err
+	}
+	if err := s.removeNodes(ctx); err != nil {
 		return err
 	}
 	return s.moveNodes(ctx)
@@ -85,6 +90,26 @@ func (s *simulator) makeNode(ctx context.Context, i int) error {
 	}
 	_, err := s.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 	return ignoreExisting(err)
+}
+
+// removeNodes removes the real nodes that an earlier start had and this one does not have.
+func (s *simulator) removeNodes(ctx context.Context) error {
+	client := s.client.CoreV1().Nodes()
+	nodes, err := client.List(ctx, metav1.ListOptions{LabelSelector: realNodes})
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", err)
+	}
+	for _, node := range nodes.Items {
+		number, ours := strings.CutPrefix(node.Name, "real-")
+		if i, err := strconv.Atoi(number); !ours || err != nil || i < s.options.real {
+			continue
+		}
+		err := client.Delete(ctx, node.Name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove node %s: %w", node.Name, err)
+		}
+	}
+	return nil
 }
 
 // moveNodes updates the port of the kubelets in the nodes of an earlier start.
