@@ -67,12 +67,9 @@ func RealNodesPossible(bin string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("real nodes need root: they mount file systems and make network links")
 	}
-	systems, err := os.ReadFile("/proc/filesystems")
-	if err != nil {
-		return fmt.Errorf("real nodes: %w", err)
-	}
-	if !bytes.Contains(systems, []byte("\toverlay\n")) {
-		return errors.New("real nodes need overlayfs, which this kernel has not loaded")
+	// Where overlayfs is a module, it is loaded when it is needed first.
+	if !hasOverlay() && (exec.Command("modprobe", "overlay").Run() != nil || !hasOverlay()) {
+		return errors.New("real nodes need overlayfs, which this kernel does not have")
 	}
 	if groups, err := filepath.Glob("/sys/fs/cgroup/*"); err != nil || len(groups) == 0 {
 		return errors.New("real nodes need cgroups, and none are mounted at /sys/fs/cgroup")
@@ -88,6 +85,12 @@ func RealNodesPossible(bin string) error {
 		}
 	}
 	return nil
+}
+
+// hasOverlay reports whether the kernel has overlayfs loaded.
+func hasOverlay() bool {
+	systems, err := os.ReadFile("/proc/filesystems")
+	return err == nil && bytes.Contains(systems, []byte("\toverlay\n"))
 }
 
 // placeReal chooses slots and ports for the real nodes, as freePorts does.
