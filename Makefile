@@ -45,7 +45,7 @@ ROUNDS      := 10
 SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-flux build-node e2e-node build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-flux build-node e2e-node compare-node build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
 
 # The compiler spends a sixth of its time collecting garbage; with this it needs up to 600 MB for a package instead of 450.
 build-%: export GOGC := 400
@@ -98,9 +98,12 @@ drift: ## the goldens are what the code makes of their inputs, the definition of
 test: build build-tools ## all tests of a change, the first of three rings; the others are test-long and faults
 	$(RING) -name test -limit 12 unit e2e -- $(MAKE) {}
 
-tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=required does not skip
-	missing=$$(for pair in chromium:chromium dot:graphviz npm:npm tmux:tmux; do command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
-	if [ -n "$$missing" ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing fonts-dejavu-core >/dev/null; fi
+tools: ## on Debian, as root: the programs of the tests that MUSTER_TEST_TOOLS=required does not skip, and what build-node needs
+	@missing=$$(for pair in chromium:chromium dot:graphviz npm:npm tmux:tmux gcc:gcc pkg-config:pkg-config; do command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done; \
+	  pkg-config --exists libseccomp 2>/dev/null || echo libc6-dev libseccomp-dev); \
+	if [ -z "$$missing" ]; then exit; fi; echo "missing:" $$missing; \
+	[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "on Debian, make tools installs these as root" >&2; exit 1; }; \
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing fonts-dejavu-core >/dev/null
 
 unit: ## with the race detector where something is concurrent, without the long tests in which nothing is
 	go test $(QUICK) $(PACKAGES)
@@ -117,7 +120,7 @@ e2e-test:
 	cd local && go test $(QUICK) -c -o $(BIN)/e2e.test ./e2e
 
 alone beside:
-	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS)|Node)$$')
+	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS)|Node|NodeTools)$$')
 
 rest:
 	$(RING) alone others -- $(MAKE) {}
@@ -145,12 +148,15 @@ build-node: ## what a real node needs besides the plane, into bin/node/: the com
 	go build -tags '$(TAGS)' -ldflags "-s -w -X $$containerd/version.Version=$$(go list -m -f '{{.Version}}' $$containerd)" -o $(BIN)/node/ $$containerd/cmd/containerd; \
 	go build -tags '$(TAGS) no_grpc' -ldflags '-s -w' -o $(BIN)/node/ $$containerd/cmd/containerd-shim-runc-v2; \
 	go build -ldflags '-s -w' -o $(BIN)/node/ github.com/containernetworking/plugins/plugins/{main/ptp,ipam/host-local}; \
-	if pkg-config --exists libseccomp; then \
+	if command -v $${CC:-gcc} >/dev/null && pkg-config --exists libseccomp 2>/dev/null; then \
 	  CGO_ENABLED=1 go build -tags 'seccomp urfave_cli_no_docs netgo osusergo' -ldflags '-s -w -linkmode external -extldflags -static' -o $(BIN)/node/ github.com/opencontainers/runc; \
-	else command -v runc || { echo "install libseccomp-dev, to build runc, or runc" >&2; exit 1; }; fi
+	else command -v runc || { echo "install gcc, pkg-config and libseccomp-dev, to build runc, or runc" >&2; exit 1; }; fi
 
 e2e-node: build build-node ## workloads on a node that runs containers; needs root and Linux
 	MUSTER_TEST_NODE=required $(BREAK) '^TestNode$$'
+
+compare-node: build build-node build-tools ## what muster and other tools say about these workloads, into docs/comparison.md; needs root and Linux
+	MUSTER_TEST_NODE=required MUSTER_TEST_TOOLS=required $(BREAK) '^TestNodeTools$$' -update-docs
 
 build-older: build build-tools ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older
@@ -170,10 +176,10 @@ session: build ## run the session of the README, and draw docs/session.svg
 	PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -run '^TestDocs$$/^local-site-session$$' -update-docs
 	cd local && go run ./site -session
 
-demo: ## the commands of the README and of docs/examples.md on a plane of its own, or, with CLUSTER=current, the first steps in a new namespace of the cluster of the current context
+demo: ## the commands of the README and of docs/examples.md on a plane of its own, or only the first steps: with NODE=real on a node that runs containers, with CLUSTER=current in a new namespace of the cluster of the current context
 	@echo $(if $(CLUSTER),"building muster","building muster and Kubernetes: six minutes the first time on two cores, seconds later")
-	$(MAKE) build-muster $(if $(CLUSTER),,build-plane)
-	examples/demo $(CLUSTER)
+	$(MAKE) build-muster $(if $(CLUSTER),,build-plane $(if $(NODE),build-node))
+	examples/demo $(or $(CLUSTER),$(NODE))
 
 bench: build ## micro-benchmarks, then muster beside other tools on a plane of its own; BENCH holds flags, as in docs/performance.md
 	go test -run '^$$' -bench . -benchmem $(PACKAGES)
