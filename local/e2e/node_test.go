@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/local/plane"
@@ -47,24 +48,9 @@ type nodeCase struct {
 // when at the latest, and its exit code. Cases are in testdata/node.yaml.
 func TestNode(t *testing.T) {
 	requireNode(t)
-	text, err := os.ReadFile(filepath.Join("testdata", "node.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases []nodeCase
-	if err := yaml.UnmarshalStrict(text, &cases); err != nil {
-		t.Fatal(err)
-	}
-	p, err := plane.Up(t.Context(),
-		plane.Options{Dir: t.TempDir(), Bin: bin, Real: new(1), Tied: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	readData(t, "node.yaml", &cases)
+	p := startNode(t)
 	turn := make(chan struct{}, nodeCases)
 	t.Run("cases", func(t *testing.T) {
 		for i, c := range cases {
@@ -89,6 +75,34 @@ func requireNode(t *testing.T) {
 	}
 }
 
+// readData reads a file of testdata.
+func readData(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startNode starts a plane with a node that runs containers, until the end of the test.
+func startNode(t *testing.T) *plane.Plane {
+	t.Helper()
+	p, err := plane.Up(t.Context(),
+		plane.Options{Dir: t.TempDir(), Bin: bin, Real: new(1), Tied: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
 func (c nodeCase) run(t *testing.T, kubeconfig, namespace string) {
 	file := filepath.Join(t.TempDir(), "case.yaml")
 	apply := func(pod map[string]any, flags ...string) (printed, int) {
@@ -97,7 +111,7 @@ func (c nodeCase) run(t *testing.T, kubeconfig, namespace string) {
 		}
 		args := append([]string{"apply", "--kubeconfig", kubeconfig, "-n", "default",
 			"-a", namespace, "-f", file, "-y"}, flags...)
-		return runTimed(t, args...)
+		return runTimed(t, exec.Command(filepath.Join(bin, "muster"), args...))
 	}
 	defer func() { // the last phase is not waited for: containers may take long to stop
 		_ = exec.Command("kubectl", "--kubeconfig", kubeconfig, "delete", "namespace", namespace,
@@ -148,7 +162,13 @@ func (c nodeCase) problems(out printed, code int) (list []string) {
 
 // manifest returns a namespace and the workload of the case.
 func (c nodeCase) manifest(namespace string, pod map[string]any) []byte {
-	pod = maps.Clone(pod)
+	head := "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + namespace + "}\n---\n"
+	return append([]byte(head), c.workload(namespace, pod)...)
+}
+
+// workload returns the workload of the case.
+func (c nodeCase) workload(namespace string, pod map[string]any) []byte {
+	pod = runtime.DeepCopyJSON(pod)
 	if _, ok := pod["terminationGracePeriodSeconds"]; !ok {
 		pod["terminationGracePeriodSeconds"] = 2
 	}
@@ -182,8 +202,7 @@ func (c nodeCase) manifest(namespace string, pod map[string]any) []byte {
 	if err != nil {
 		panic(err)
 	}
-	head := "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + namespace + "}\n---\n"
-	return append([]byte(head), text...)
+	return text
 }
 
 // printedLine is a line that muster printed, and when, in seconds from the start.
@@ -212,9 +231,8 @@ func (p printed) first(text string) (float64, bool) {
 	return 0, false
 }
 
-// runTimed runs muster, and returns the lines that it printed and its exit code.
-func runTimed(t *testing.T, args ...string) (printed, int) {
-	cmd := exec.Command(filepath.Join(bin, "muster"), args...)
+// runTimed runs a command, and returns the lines that it printed and its exit code.
+func runTimed(t *testing.T, cmd *exec.Cmd) (printed, int) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
