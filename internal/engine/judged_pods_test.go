@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,4 +119,36 @@ func TestPodsOfOthersAreNotJudged(t *testing.T) {
 			t.Errorf("%d failures, error %v after %s", summary.Failures(), err, time.Since(began))
 		}
 	})
+}
+
+// Another clock of this machine hides no crash, and invents none.
+func TestClockOfUnchangedWorkloads(t *testing.T) {
+	for _, by := range []time.Duration{-10 * time.Minute, 10 * time.Minute} {
+		for restarted, took := range map[time.Duration]time.Duration{
+			3 * time.Second: 6500 * time.Millisecond, 5 * time.Minute: 0,
+		} {
+			t.Run(fmt.Sprintf("%s, restarted %s ago", by, restarted), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(&enginetest.Cluster{Ahead: by})
+					obj := thing("StatefulSet/a")
+					obj.Object["spec"] = replayed(false, 1).Object["spec"]
+					time.AfterFunc(time.Second, func() { w.becomeReady("StatefulSet/a", nil) })
+					if _, err := w.apply(t.Context(), policy(), podsRun, want(obj)...); err != nil {
+						t.Fatal(err)
+					}
+					w.Put(w.restarted("StatefulSet/a", restarted-by))
+					began := time.Now()
+					o := podsRun
+					o.Limits.Apply = limit.After(time.Hour)
+					summary, err := w.apply(t.Context(), policy(), o, want(obj)...)
+					if err != nil || summary.Failures() > 0 {
+						t.Fatalf("%d failures, error %v", summary.Failures(), err)
+					}
+					if got := time.Since(began).Round(500 * time.Millisecond); got != took {
+						t.Errorf("ready after %s, want %s", got, took)
+					}
+				})
+			})
+		}
+	}
 }

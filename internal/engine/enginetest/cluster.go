@@ -53,6 +53,7 @@ type Cluster struct {
 	Fails    map[object.Ref]error   // errors of writes and deletions
 	Answers  map[object.Ref][]error // results of the next writes, in order; nil stores the write
 	Takes    time.Duration          // duration of a write
+	Ahead    time.Duration          // how far the clock of the server is ahead
 	// limit of concurrent writes; others get a retry-after of 1s; 0 is none
 	TooMuch  int
 	Slow     map[object.Ref]time.Duration // additional duration of the writes of an object

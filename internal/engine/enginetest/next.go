@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -84,7 +85,7 @@ func (c *Cluster) created(ref object.Ref, w cluster.Write) (*unstructured.Unstru
 	}
 	next.SetUID(uuid.NewUUID())
 	next.SetResourceVersion("")
-	next.SetCreationTimestamp(metav1.Now())
+	next.SetCreationTimestamp(metav1.NewTime(time.Now().Add(c.Ahead)))
 	next.SetDeletionTimestamp(nil)
 	next.SetDeletionGracePeriodSeconds(nil)
 	if !ungenerated[ref.GroupKind()] {
