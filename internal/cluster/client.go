@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,7 +48,7 @@ type Client struct {
 	asking  *discoveryCall // nil if no discovery is in progress
 	memory  listVersions
 
-	throttled *atomic.Int64
+	meter *meter
 }
 
 // Options configure a client. The zero value traces nothing.
@@ -97,10 +96,11 @@ func New(config *rest.Config, o Options) (*Client, error) {
 			},
 		)
 	}
-	throttled := new(atomic.Int64)
+	measures := &meter{}
 	config.Wrap(
 		func(next http.RoundTripper) http.RoundTripper {
-			return &throttle{next: next, count: throttled}
+			measures.next = next
+			return measures
 		},
 	)
 	httpClient, err := rest.HTTPClientFor(config)
@@ -133,31 +133,12 @@ func New(config *rest.Config, o Options) (*Client, error) {
 			listed:   map[object.Ref]struct{}{},
 		},
 
-		throttled: throttled,
+		meter: measures,
 	}, nil
 }
 
 // Host returns the address of the server from the configuration.
 func (c *Client) Host() string { return c.host }
-
-// Throttled returns the number of 429 responses so far. The client repeated each request when the
-// server permitted it.
-func (c *Client) Throttled() int64 { return c.throttled.Load() }
-
-// throttle is a transport that counts 429 responses.
-type throttle struct {
-	next  http.RoundTripper
-	count *atomic.Int64
-}
-
-// RoundTrip sends the request.
-func (t *throttle) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.next.RoundTrip(req)
-	if resp != nil && resp.StatusCode == http.StatusTooManyRequests {
-		t.count.Add(1)
-	}
-	return resp, err
-}
 
 // aboutKey is the context key of the object that a request writes or deletes, privateKey that of
 // whether the object holds values of a Secret.

@@ -88,10 +88,11 @@ func (r *run) lingers(now time.Time) func(*track) bool {
 // causesOf returns the causes of an object with some evidence, by the clock of this machine. Events
 // about the object itself must not be older than a time.
 func (r *run) causesOf(e *ready.Evidence, changed time.Time) []ready.Cause {
-	causes := r.related.evidence.Causes(e, changed, time.Now().Add(r.skew))
+	ahead := r.engine.Cluster.ClockAhead()
+	causes := r.related.evidence.Causes(e, changed, time.Now().Add(ahead))
 	for i := range causes {
 		if c := &causes[i]; !c.Until.IsZero() {
-			c.Until = c.Until.Add(-r.skew)
+			c.Until = c.Until.Add(-ahead)
 		}
 	}
 	return causes

@@ -44,6 +44,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -93,6 +94,8 @@ type Cluster interface {
 	) (map[schema.GroupVersion]*openapi.Document, error)
 	// Throttled is how often the server has said so far that it is asked too much.
 	Throttled() int64
+	// ClockAhead returns how far the clock of the server is ahead of that of this machine.
+	ClockAhead() time.Duration
 }
 
 // Lister lists objects.

@@ -69,23 +69,23 @@ func (r *run) judgePods(ctx context.Context, i int) {
 // they may not have been ready a moment ago, as far as its status and probes tell, and those of an
 // observed one if it does not say that they have been ready for a while.
 func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
-	t, now := &r.tracks[i], time.Now()
+	t, now, ahead := &r.tracks[i], time.Now(), r.engine.Cluster.ClockAhead()
 	w := t.seen.trial.workload
 	needed := w.NeedsPods
 	if r.observing == nil {
 		needed = w.MayBeDisturbed
 	}
-	if t.written.IsZero() && !needed(now.Add(r.skew)) {
+	if t.written.IsZero() && !needed(now.Add(ahead)) {
 		return nil
 	}
 	if !r.podsListed(ctx, i) {
 		status := ready.Status{State: ready.InProgress, Message: "Ready; its pods are being checked"}
 		return &ready.Trial{Status: status}
 	}
-	found := w.Trial(r.related.pods, now.Add(r.skew))
+	found := w.Trial(r.related.pods, now.Add(ahead))
 	switch {
 	case found != nil && !found.Until.IsZero():
-		found.Until = found.Until.Add(-r.skew)
+		found.Until = found.Until.Add(-ahead)
 	case found == nil && !t.written.IsZero():
 		found = w.FirstTrial(r.related.pods, t.written, t.ready, now, r.options.Pods.MinReady)
 	}
@@ -145,19 +145,6 @@ func (r *run) stepsOnTrial(e relatedEvent) []int {
 		}
 	}
 	return steps
-}
-
-// clockTolerance is the difference between two clocks that does not count. Times of objects are in
-// whole seconds, and a request takes some time.
-const clockTolerance = 3 * time.Second
-
-// compareClocks finds out how much the clock of the server is ahead of that of this machine, by the
-// time of a write that has just ended: the kubelet's times are compared with the present.
-func (r *run) compareClocks(written time.Time) {
-	r.skew = 0
-	if ahead := time.Until(written); ahead.Abs() > clockTolerance {
-		r.skew = ahead
-	}
 }
 
 // checkFirstPods judges all objects that are observed by their pods.

@@ -71,7 +71,6 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	}
 	if done.op == plan.Create || done.op == plan.Update {
 		t.written, t.created = changedAt(done.seen.Object), done.op == plan.Create
-		r.compareClocks(t.written)
 	}
 	if done.published != "" && done.op == plan.Update {
 		t.unserved = true

@@ -136,8 +136,6 @@ type run struct {
 	overdue     []int // steps to read once more before they time out
 	lastReading bool  // such a read is in progress
 
-	skew time.Duration // how much the clock of the server is ahead
-
 	unauthorized time.Time // time of the first refused credentials since an object was seen; or zero
 	fatal        error     // the reason why nothing can be observed any more; or nil
 

@@ -3,6 +3,7 @@ package sets
 import (
 	"context"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -192,6 +193,9 @@ func (c *offlineCluster) PublishedSchemas(context.Context, string) (string, erro
 
 // Throttled returns 0.
 func (c *offlineCluster) Throttled() int64 { return 0 }
+
+// ClockAhead returns 0.
+func (c *offlineCluster) ClockAhead() time.Duration { return 0 }
 
 // Schemas returns nothing.
 func (c *offlineCluster) Schemas(

@@ -226,6 +226,9 @@ func (c *Cluster) Throttled() int64 {
 	return c.throttled
 }
 
+// ClockAhead returns what Ahead is.
+func (c *Cluster) ClockAhead() time.Duration { return c.Ahead }
+
 // count notes a change of an object.
 func (c *Cluster) count(method string, ref object.Ref) error {
 	return c.note(method + " " + ref.String())
