@@ -81,3 +81,38 @@ func TestExpiredPages(t *testing.T) {
 		})
 	}
 }
+
+// A query that relists reports a list that fails, and the next one; others report the failure only.
+func TestQueryRelists(t *testing.T) {
+	for _, relists := range []bool{false, true} {
+		answers := recordedAnswers(t)
+		a := &api{groups: secretsOfAPI(), answers: map[string][]any{
+			secretsPath + "?limit=100": {recorded{code: 500, body: "{}"}, answers["list"]},
+		}}
+		c := a.start(t)
+		var failures []bool
+		found, done := make(chan struct{}, 9), make(chan struct{}, 9)
+		query := Query{
+			Kind: schema.GroupKind{Kind: "Secret"}, Namespace: "n", Once: true, Relists: relists,
+		}
+		c.WatchQuery(t.Context(), query, func(e ObjectEvent) {
+			switch {
+			case e.Listed:
+				failures = append(failures, e.Err != nil)
+				done <- struct{}{}
+			default:
+				found <- struct{}{}
+			}
+		})
+		<-done
+		<-found
+		want := []bool{true}
+		if relists {
+			<-done
+			want = append(want, false)
+		}
+		if !slices.Equal(failures, want) {
+			t.Errorf("relists %t: failures %t", relists, failures)
+		}
+	}
+}

@@ -24,11 +24,14 @@ type Query struct {
 	Labels    string // label selector; empty for all
 	Fields    string // field selector; empty for all
 	Once      bool   // report existing objects and no changes
+	Relists   bool   // report the success of a list after one that failed
 }
 
 // WatchQuery reports objects that are not known by name: first those that exist, then Listed, then
-// changes until the context ends. If they may not be read or the kind is unknown, it reports only
-// Listed with the reason. It returns at once; handle is called by one goroutine at a time.
+// changes until the context ends. If they cannot be listed at first, it reports Listed with the
+// reason, and with Relists once more when they are. If they may not be read or the kind is unknown,
+// it reports only Listed with the reason, and ends. It returns at once; handle is called by one
+// goroutine at a time.
 func (c *Client) WatchQuery(ctx context.Context, s Query, handle func(ObjectEvent)) {
 	w := &watcher{
 		client: c,
@@ -42,7 +45,7 @@ func (c *Client) WatchQuery(ctx context.Context, s Query, handle func(ObjectEven
 		defer crash.Catch(ctx)
 		kind, err := c.Kind(ctx, s.Kind)
 		if err != nil {
-			w.listed(err)
+			w.listed(err, true)
 			return
 		}
 		w.batch.resource = kind.Resource
@@ -55,20 +58,22 @@ type queryState struct {
 	Query
 	known  map[object.Ref]bool // objects reported to exist
 	listed bool
+	failed bool // a list has failed
 }
 
 // ends reports whether the query is over when all objects were listed.
 func (s *queryState) ends() bool { return s != nil && s.Once }
 
 // listed reports, once, that a query has reported all objects that existed at its beginning, or why
-// it could not.
-func (w *watcher) listed(err error) {
+// it could not; a query that relists reports both. Over means that the query ends.
+func (w *watcher) listed(err error, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.query != nil && !w.query.listed {
-		w.query.listed = true
-		w.handle(ObjectEvent{Listed: true, Err: err})
+	if w.query == nil || w.query.listed || err != nil && w.query.failed && !over {
+		return
 	}
+	w.query.listed, w.query.failed = err == nil || !w.query.Relists, true
+	w.handle(ObjectEvent{Listed: true, Err: err, Over: over})
 }
 
 // refOf returns the reference of an object, and whether the watcher reports it.

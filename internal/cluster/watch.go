@@ -40,6 +40,7 @@ type ObjectEvent struct {
 	Err error
 	// of no object: a query has reported all existing objects, or failed with Err
 	Listed bool
+	Over   bool // a query that failed does not try again
 }
 
 // Watch reports changes of the refs, which are all of one kind, until the context ends. It starts
@@ -110,19 +111,19 @@ func (w *watcher) watchFrom(ctx context.Context, version string) {
 				delay, expired = newDelay(), false
 			}
 		}
+		refused := apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 		if err != nil {
-			w.listed(w.client.explain(err)) // a query cannot see its objects
+			w.listed(w.client.explain(err), refused) // a query cannot see its objects
 		}
 		switch {
 		case ctx.Err() != nil:
 			return
-		case w.query != nil && (apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
+		case w.query != nil && refused:
 			return
-		case w.batch.several() &&
-			(apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)):
+		case w.batch.several() && refused:
 			w.divide(ctx)
 			return
-		case apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err):
+		case refused:
 			w.poll(ctx)
 			return
 		case !expired && isExpired(err):
@@ -197,7 +198,7 @@ func (w *watcher) list(ctx context.Context) (version string, err error) {
 			w.emit(ObjectEvent{Ref: ref, Version: version})
 		}
 	}
-	w.listed(nil)
+	w.listed(nil, false)
 	return version, nil
 }
 

@@ -73,8 +73,9 @@ type Cluster interface {
 	// called by one goroutine at a time.
 	Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent))
 	// WatchQuery reports objects that are not known by name, those that explain others: what there
-	// is, then Listed, then changes until the context ends. It returns at once; see is called by
-	// one goroutine at a time.
+	// is, then Listed, then changes until the context ends. A list that fails is Listed, too, and
+	// once more when it has succeeded, unless it is Over. It returns at once; see is called by one
+	// goroutine at a time.
 	WatchQuery(ctx context.Context, s cluster.Query, see func(cluster.ObjectEvent))
 	// Log returns the last lines of the log of a pod's container, in its present run or the one
 	// before; none if it cannot.

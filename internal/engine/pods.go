@@ -78,9 +78,12 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	if t.written.IsZero() && !needed(now.Add(ahead)) {
 		return nil
 	}
-	if !r.podsListed(ctx, i) {
+	if listed, err := r.podsListed(ctx, i); !listed {
 		status := ready.Status{State: ready.InProgress, Message: "Ready; its pods are being checked"}
-		return &ready.Trial{Status: status}
+		if err != nil {
+			status.Message = "Ready, but its pods cannot be listed: " + err.Error()
+		}
+		return &ready.Trial{Status: status, Failed: err != nil}
 	}
 	found := w.Trial(r.related.pods, now.Add(ahead))
 	switch {
@@ -92,17 +95,18 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	return found
 }
 
-// podsListed reports whether the pods of an object are known. If they are not watched, it starts a
-// watch, for all objects with pods that are waited for in the namespace.
-func (r *run) podsListed(ctx context.Context, i int) bool {
+// podsListed reports whether the pods of an object are known, as far as the user may list them, and
+// returns why they are not yet. If they are not watched, it starts a watch, for all objects with
+// pods that are waited for in the namespace.
+func (r *run) podsListed(ctx context.Context, i int) (bool, error) {
 	pods := place{GroupKind: podKind, namespace: r.plan.Steps[i].Ref.Namespace}
 	with, ok := podLabels(&r.tracks[i])
 	if !ok {
-		return true
+		return true, nil
 	}
 	p := r.related.at(pods)
 	if w := p.watchOf(with, false); w != nil {
-		return w.listed
+		return w.listed && w.failure == nil, w.failure
 	}
 	missing := r.related.missing()
 	for j := range r.tracks {
@@ -113,7 +117,7 @@ func (r *run) podsListed(ctx context.Context, i int) bool {
 		}
 	}
 	missing.start(ctx)
-	return false
+	return false, nil
 }
 
 // podLabels returns the labels of the pods of an object; false if it has none.

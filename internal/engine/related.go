@@ -45,8 +45,9 @@ type place struct {
 type relatedWatch struct {
 	place    *relatedPlace
 	selector labels.Selector
-	keeps    bool // its objects are kept for rules, not only their evidence for causes
-	listed   bool // its initial list is complete
+	keeps    bool  // its objects are kept for rules, not only their evidence for causes
+	listed   bool  // its initial list is complete, or has failed
+	failure  error // why it is not complete; nil if it is, or if it is not tried again
 }
 
 // relatedEvent reports a related object, its deletion, or the end of the list of a watch.
@@ -76,7 +77,7 @@ func (t *relatedTracker) start(ctx context.Context, w *relatedWatch) {
 	t.listing++
 	query := cluster.Query{
 		Kind: w.place.GroupKind, Namespace: w.place.namespace, Labels: w.selector.String(),
-		Fields: w.place.fields, Once: t.once,
+		Fields: w.place.fields, Once: t.once, Relists: true,
 	}
 	t.cluster.WatchQuery(ctx, query, func(seen cluster.ObjectEvent) {
 		e := relatedEvent{ObjectEvent: seen, watch: w}
@@ -102,8 +103,12 @@ func (t *relatedTracker) handle(e relatedEvent) []int {
 	var steps []int
 	switch {
 	case e.Listed:
-		t.listing--
-		e.watch.listed = true
+		if !e.watch.listed {
+			t.listing--
+		}
+		if e.watch.listed, e.watch.failure = true, e.Err; e.Over {
+			e.watch.failure = nil
+		}
 		for _, s := range e.watch.place.siblings {
 			steps = append(steps, s.steps...)
 		}

@@ -81,7 +81,7 @@ func (c *Cluster) WatchQuery(ctx context.Context, s cluster.Query, see func(clus
 	w := &watcher{more: make(chan struct{}, 1)}
 	if c.forbids(s.Kind, s.Namespace) {
 		w.sees = func(e cluster.ObjectEvent) (cluster.ObjectEvent, bool) { return e, true }
-		w.add(cluster.ObjectEvent{Listed: true, Err: forbiddenList(s.Kind)})
+		w.add(cluster.ObjectEvent{Listed: true, Over: true, Err: forbiddenList(s.Kind)})
 		c.follow(ctx, w, see)
 		return
 	}
