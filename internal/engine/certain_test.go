@@ -18,12 +18,17 @@ import (
 
 // report puts a Warning event about an object that was reported count times.
 func (w *world) report(about, reason, message string, count int64) {
+	w.reportAs("report-"+reason, about, reason, message, count)
+}
+
+// reportAs puts such an event with a name.
+func (w *world) reportAs(name, about, reason, message string, count int64) {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Event", "type": "Warning", "reason": reason, "message": message,
 		"count": count, "lastTimestamp": time.Now().Add(time.Second).UTC().Format(time.RFC3339),
 		"involvedObject": map[string]any{"uid": string(w.owner(about).GetUID())},
 	}}
-	obj.SetName("report-" + reason)
+	obj.SetName(name)
 	obj.SetNamespace(ref(about).Namespace)
 	w.Put(obj)
 }
@@ -149,6 +154,72 @@ func TestDoubtsMustLast(t *testing.T) {
 					t.Errorf("explained at %v", *at)
 				case ready > 5*time.Second && (len(*at) != 1 || (*at)[0] < 5*time.Second):
 					t.Errorf("explained at %v, want once, after 5s", *at)
+				}
+			})
+		})
+	}
+}
+
+// A kubelet that has refused an image waits between pulls, and reports that it does. A pull secret
+// that is made meanwhile helps as soon as it pulls again.
+func TestGiveUpAwaitsTheNextPull(t *testing.T) {
+	const refused = `failed to pull and unpack image "x": failed to resolve image: authorization ` +
+		`failed: no basic auth credentials`
+	for _, tc := range []struct {
+		name  string
+		helps bool // the pull after the secret was made succeeds
+		want  string
+		took  time.Duration
+	}{
+		{"a secret that helps", true, "succeeded", 70 * time.Second},
+		{"another secret", false, "failed", 70 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{})
+				w.Script = map[object.Ref][]enginetest.Change{
+					ref("Deployment/b"): {{After: 40 * time.Second, Status: available}}, // the secret
+				}
+				if tc.helps {
+					w.Script[ref("Deployment/a")] = []enginetest.Change{
+						{After: 70 * time.Second, Status: available},
+					}
+				}
+				at := func(seconds int, f func()) { time.AfterFunc(time.Duration(seconds)*time.Second, f) }
+				time.AfterFunc(500*time.Millisecond, func() {
+					w.Put(w.child("Deployment/a", "ReplicaSet/a", nil))
+					w.Put(w.child("ReplicaSet/a", "Pod/a", container(map[string]any{
+						"waiting": map[string]any{"reason": "ErrImagePull", "message": refused}})))
+				})
+				pulls := map[int]int64{1: 1, 26: 2, 70: 3} // by second
+				if tc.helps {
+					delete(pulls, 70)
+				}
+				for second, count := range pulls {
+					at(second, func() {
+						w.reportAs("pull", "Pod/a", "Failed", `Failed to pull image "x": `+refused, count)
+						w.reportAs("pulled", "Pod/a", "Failed", "Error: ErrImagePull", count)
+					})
+				}
+				for i, second := range []int{13, 39, 52, 64} {
+					at(second, func() {
+						w.reportAs("waits", "Pod/a", "Failed", "Error: ImagePullBackOff", int64(i+1))
+					})
+				}
+				began := time.Now()
+				o := engine.Options{DryRun: engine.DryRunNone, GiveUp: true,
+					Limits: engine.Limits{Apply: limit.After(5 * time.Minute)}}
+				_, err := w.apply(t.Context(), policy(), o,
+					want(thing("Deployment/a"), thing("Deployment/b"))...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				line := "settled create deployment.apps/a " + tc.want
+				if !slices.ContainsFunc(w.lines, func(l string) bool { return strings.HasPrefix(l, line) }) {
+					t.Errorf("no line %q in %q", line, w.lines)
+				}
+				if took := time.Since(began).Round(time.Second); took != tc.took {
+					t.Errorf("took %s, want %s", took, tc.took)
 				}
 			})
 		})
