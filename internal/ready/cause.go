@@ -178,7 +178,7 @@ func (s *search) visit(r *Evidence) {
 			s.addPullSecret(r, &c)
 		}
 		if c.Certain && !c.Once {
-			c.Reports = s.reports(r)
+			c.Reports = s.reports(r, c.pull)
 		}
 		s.found = append(s.found, s.explained(c))
 	}

@@ -150,7 +150,7 @@ func (s *search) warningCause(r *Evidence, w *warning, isPod bool) Cause {
 	}
 	found := Cause{Object: r.Ref, Count: 1, Message: join(w.reason, message), time: w.time}
 	found.grade(w.reason, message)
-	found.Reports = s.reports(r)
+	found.Reports = s.reports(r, false)
 	if isPod {
 		found.similarity = w.reason // the message often has the address of the pod
 		found.Delay = max(found.Delay, statusDelay)
@@ -192,11 +192,14 @@ func (s *search) explained(c Cause) Cause {
 	return c
 }
 
-// reports returns the number of Warning events about an object, with their repetitions.
-func (s *search) reports(r *Evidence) int {
+// reports returns the number of Warning events about an object, with their repetitions, or only of
+// those about pulls of images: a kubelet makes two for each pull that fails, and others while it
+// waits for the next one.
+func (s *search) reports(r *Evidence, ofPulls bool) int {
 	total := 0
 	for w := range s.warnings(r.UID) {
-		if w.failed == "" {
+		isPull := w.reason == "Failed" && w.message != "Error: ImagePullBackOff"
+		if w.failed == "" && (isPull || !ofPulls) {
 			total += w.count
 		}
 	}
