@@ -8,6 +8,10 @@ import (
 func TestExcerpt(t *testing.T) {
 	for _, tc := range []struct{ name, log, want string }{
 		{"no trace", "one\ntwo\n\nthree\n  four", "two|three|  four"},
+		{"no log any more", `failed to try resolving symlinks in path "/var/log/pods/a_b_c/web/0.log": ` +
+			`lstat /var/log/pods/a_b_c/web/0.log: no such file or directory`, ""},
+		{"no container any more", "starting\nunable to retrieve container logs for containerd://8eed255c",
+			"starting"},
 		{"panic of Go", `starting
 panic: cannot open /data/db
 

@@ -65,7 +65,8 @@ type recordedPod struct {
 	created    string
 	started    map[string]string // by container
 	restarts   map[string]string
-	ready      string // status of its condition Ready
+	finished   map[string]string // by container and restarts
+	ready      string            // status of its condition Ready
 	readySince string
 }
 
@@ -137,7 +138,10 @@ var recorded = regexp.MustCompile(
 func (s *sequence) pod(stamp, name, line string) *unstructured.Unstructured {
 	p := s.pods[name]
 	if p == nil {
-		p = &recordedPod{stamp, map[string]string{}, map[string]string{}, "", ""}
+		p = &recordedPod{
+			created: stamp, started: map[string]string{}, restarts: map[string]string{},
+			finished: map[string]string{},
+		}
 		s.pods[name] = p
 	}
 	phase, rest, _ := strings.Cut(strings.TrimPrefix(line, " "), " ")
@@ -208,7 +212,10 @@ func (s *sequence) container(
 		detail["startedAt"] = p.started[name]
 	case "terminated":
 		detail["exitCode"], _ = strconv.ParseInt(code, 10, 64)
-		detail["startedAt"], detail["finishedAt"] = p.started[name], stamp
+		if p.finished[name+restarts] == "" {
+			p.finished[name+restarts] = stamp
+		}
+		detail["startedAt"], detail["finishedAt"] = p.started[name], p.finished[name+restarts]
 	}
 	image := cmp.Or(s.messages["image"], "example/web:1")
 	status = map[string]any{"name": name, "image": image, "ready": m[6] == "+",
