@@ -1,6 +1,9 @@
 package engine
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // traceLines is how many lines of a log are read to find the message above a stack trace.
 const traceLines = 300
@@ -15,9 +18,14 @@ var (
 		`^(?i:stack (?:back)?trace:)$|^exit status \d+$|^Node\.js v|^note: run with .RUST_BACKTRACE`)
 )
 
+// noLog matches the lines that a kubelet sends instead of a log that is gone, with its container.
+var noLog = regexp.MustCompile(`^failed to try resolving symlinks in path "/var/log/|` +
+	`^unable to retrieve container logs for [a-z-]+://`)
+
 // excerpt returns the last lines of a log that say why a program ended, at most n: without stack
 // traces, which are longer than their messages.
 func excerpt(log []string, n int) []string {
+	log = slices.DeleteFunc(slices.Clone(log), noLog.MatchString)
 	var messages []string
 	inGo, inPython := false, false
 	for _, line := range log {

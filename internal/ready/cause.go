@@ -97,9 +97,8 @@ func NewRelatedObjects() *RelatedObjects {
 
 // Add adds an object or replaces its earlier state. It drops an object that explains nothing.
 func (f *RelatedObjects) Add(r *Evidence) {
-	if old := f.objects[r.Ref]; old != nil && old.UID == r.UID && r.leaving && r.ofJob &&
-		len(r.causes) == 0 {
-		r.causes = old.failures()
+	if old := f.objects[r.Ref]; old != nil && old.UID == r.UID && r.leaving && r.ofJob {
+		r.keepFailures(old)
 	}
 	f.remove(r.Ref)
 	if r.healthy {

@@ -66,6 +66,14 @@ func (r *Evidence) readLeavingPod(pod *unstructured.Unstructured) {
 	}
 }
 
+// keepFailures keeps why a pod that is being deleted failed, by its state before. A kubelet moves
+// the time of the deletion to when the containers have ended: they seem to have ended before it.
+func (r *Evidence) keepFailures(before *Evidence) {
+	if len(r.causes) == 0 || before.leaving && len(before.failures()) > 0 {
+		r.causes = before.failures()
+	}
+}
+
 // isOfJob reports whether a Job controls a pod.
 func isOfJob(pod *unstructured.Unstructured) bool {
 	for _, owner := range pod.GetOwnerReferences() {
