@@ -15,12 +15,12 @@ import (
 // A diagnosis is for people: soon, but not for objects that become ready at once, and not for every
 // single change.
 const (
-	diagnoseAfter  = 750 * time.Millisecond // without a change of the object
-	diagnoseLatest = 5 * time.Second        // with changes
-	diagnosePause  = 300 * time.Millisecond // in which changes of related objects are collected
-	settleQuiet    = 50 * time.Millisecond  // without events, after which none is expected
-	explainTimeout = 10 * time.Second       // for the diagnosis after a run
-	maxLogs        = 20                     // objects whose logs a run reads
+	diagnoseAfter  = 750 * time.Millisecond  // without a change of the object
+	diagnoseLatest = 2500 * time.Millisecond // with changes
+	diagnosePause  = 300 * time.Millisecond  // in which changes of related objects are collected
+	settleQuiet    = 50 * time.Millisecond   // without events, after which none is expected
+	explainTimeout = 10 * time.Second        // for the diagnosis after a run
+	maxLogs        = 20                      // objects whose logs a run reads
 	concurrentLogs = 4
 )
 
