@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,5 +152,64 @@ func TestClockOfUnchangedWorkloads(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A pod that crashed before another object became ready may run when it is started again.
+func TestCrashedPodIsStartedAgain(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		crashes []int // seconds at which its container ends
+		starts  int   // second of its last start
+		want    string
+		took    time.Duration
+	}{
+		{"and runs", []int{2, 3}, 15, "succeeded", 25 * time.Second},
+		{"and crashes", []int{2, 3, 16}, 0, "failed", 16 * time.Second},
+		{"and has crashed again already", []int{2, 3, 7, 12}, 0, "failed", 12 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{Ahead: -time.Hour})
+				w.Script = map[object.Ref][]enginetest.Change{
+					ref("Deployment/db"): {{After: 10 * time.Second, Status: available}},
+				}
+				pod := thing("Pod/a-0")
+				pod.Object["spec"] = alone(0).Object["spec"]
+				put := func(status map[string]any) {
+					live := w.Object(ref("Pod/a-0"))
+					live.Object["status"] = status
+					w.Put(live)
+				}
+				for i, second := range tc.crashes {
+					time.AfterFunc(time.Duration(second)*time.Second, func() {
+						at := time.Now().Add(w.Ahead).UTC().Format(time.RFC3339)
+						put(map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{
+							"name": "web", "restartCount": int64(i), "state": map[string]any{
+								"terminated": map[string]any{
+									"exitCode": int64(1), "startedAt": at, "finishedAt": at}}}}})
+					})
+				}
+				if tc.starts > 0 {
+					time.AfterFunc(time.Duration(tc.starts)*time.Second, func() {
+						put(alone(-w.Ahead).Object["status"].(map[string]any))
+					})
+				}
+				began := time.Now()
+				o := podsRun
+				o.Limits.Apply = limit.After(time.Minute)
+				_, err := w.apply(t.Context(), policy(), o, want(pod, thing("Deployment/db"))...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				line := "settled create pod/a-0 " + tc.want
+				if !slices.ContainsFunc(w.lines, func(l string) bool { return strings.HasPrefix(l, line) }) {
+					t.Errorf("no line %q in %q", line, w.lines)
+				}
+				if took := time.Since(began).Round(time.Second); took != tc.took {
+					t.Errorf("took %s, want %s", took, tc.took)
+				}
+			})
+		})
 	}
 }
