@@ -14,7 +14,21 @@ import (
 // progress and no step can start.
 func (r *run) hopeless() bool {
 	return r.inFlight == 0 && r.pausing == 0 && r.waiting > 0 && r.failing == r.waiting &&
-		!r.hasCertaintyExpired()
+		!r.hasCertaintyExpired() && !r.restarts()
+}
+
+// restarts reports whether a container that is waited for has crashed before the last change in the
+// run, and was not started since.
+func (r *run) restarts() bool {
+	active := r.active.Add(r.engine.Cluster.ClockAhead())
+	for i := range r.tracks {
+		s := r.tracks[i].seen.verdict.Status
+		if r.tracks[i].waiting && s.State == ready.Failed && s.Reason == ready.CrashLooping &&
+			!s.Since.IsZero() && s.Since.Before(active) {
+			return true
+		}
+	}
+	return false
 }
 
 // giveUp settles the steps whose objects have failed.

@@ -86,7 +86,7 @@ func byContainers(obj *unstructured.Unstructured) Status {
 		}
 	}
 	if len(crashing) > 0 {
-		return failed("ContainerCrashLooping",
+		return failed(CrashLooping,
 			"Containers in CrashLoop state: "+strings.Join(crashing, ","))
 	}
 	return stuck

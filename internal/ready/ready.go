@@ -48,8 +48,9 @@ type Status struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 
-	// Since is the time at which the condition was written that makes the object Failed; zero if
-	// unknown. The condition may be older than the last change even if the generations agree.
+	// Since is the time at which the condition was written that makes the object Failed, or at which
+	// its container crashed; zero if unknown. The condition may be older than the last change even if
+	// the generations agree.
 	Since time.Time `json:"-"`
 	// Warns is true if the object is Current, and Message is what users should know all the same.
 	Warns bool `json:"-"`

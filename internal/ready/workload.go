@@ -182,7 +182,9 @@ func StrictPod(pod *unstructured.Unstructured, s Status) Status {
 		last, bad := termination(status, "state", runsForever(pod, name))
 		switch {
 		case isCrashLoop(pod, status):
-			return failed("ContainerCrashLooping", "Containers in CrashLoop state: "+name)
+			crash := failed(CrashLooping, "Containers in CrashLoop state: "+name)
+			crash.Since = lastEnd(status)
+			return crash
 		case bad && restartPolicyOf(pod, name) == "Never":
 			return failed("ContainerFailed",
 				fmt.Sprintf("Container %s has ended with exit code %v", name, last["exitCode"]))
@@ -194,6 +196,17 @@ func StrictPod(pod *unstructured.Unstructured, s Status) Status {
 			"Pod is running; with the restart policy "+policy+" it is ready when it has ended")
 	}
 	return s
+}
+
+// CrashLooping is the reason of a pod with a container that crashes. The kubelet starts it again.
+const CrashLooping = "ContainerCrashLooping"
+
+// lastEnd returns when a container that does not run has ended; the zero time if that is not known.
+func lastEnd(status map[string]any) time.Time {
+	text := max(str(status, "state", "terminated", "finishedAt"),
+		str(status, "lastState", "terminated", "finishedAt"))
+	at, _ := time.Parse(time.RFC3339, text)
+	return at
 }
 
 // steadyRun is the duration of a run after which the kubelet restarts a container at once again.
