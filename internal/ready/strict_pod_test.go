@@ -1,12 +1,9 @@
 package ready
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 )
 
 // TestStrictPod judges pods that are not restarted, or have containers with a policy of their own.
@@ -88,11 +85,7 @@ func TestStrictPod(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			pod := &unstructured.Unstructured{}
-			text := strings.ReplaceAll(tc.pod, "\t", " ")
-			if err := yaml.Unmarshal([]byte(text), &pod.Object); err != nil {
-				t.Fatal(err)
-			}
+			pod := read(t, tc.pod)
 			pod.SetAPIVersion("v1")
 			pod.SetKind("Pod")
 			if diff := cmp.Diff(tc.want, line(StrictPod(pod, Of(pod)))); diff != "" {
