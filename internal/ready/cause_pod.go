@@ -20,9 +20,11 @@ func podCauses(pod *unstructured.Unstructured) []Cause {
 	}
 	if c := ConditionOf(pod, "PodScheduled"); c.Status == "False" {
 		unscheduled := cause(pod, "cannot be scheduled: %s", oneLine(c.Message))
-		// A pod without a volume is not stuck: the volume may be provisioned.
+		// A pod without a volume is not stuck: the volume may be provisioned. Nor is one with a
+		// nominated node, which waits for the end of the pods that it has preempted.
 		unscheduled.Stuck = c.Reason == "Unschedulable" &&
-			!strings.Contains(c.Message, "PersistentVolumeClaims")
+			!strings.Contains(c.Message, "PersistentVolumeClaims") &&
+			text(pod, "status", "nominatedNodeName") == ""
 		unscheduled.Patience = schedulingPatience
 		unscheduled.Delay = claimDelay(c.Message)
 		return []Cause{unscheduled}

@@ -16,6 +16,7 @@ type Workload struct {
 	owner    podOwner
 	pod      *PodRuns      // the object itself, if it is a pod
 	pods     int64         // how many it has while it is ready
+	spare    int64         // how many more may not be ready, since no controller replaces them
 	minReady time.Duration // minReadySeconds
 	unprobed bool          // a container of its template has no probe that delays readiness
 	steady   time.Time     // all pods are ready since then, according to the status; zero if unknown
@@ -46,6 +47,7 @@ func WorkloadOf(obj *unstructured.Unstructured) *Workload {
 		w.steady, w.lasting = steadySince(obj), isLasting(obj)
 	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"}:
 		w.pods = count(obj, 0, "status", "desiredNumberScheduled")
+		w.spare = count(obj, 0, "status", "numberMisscheduled")
 	case replicaSetKind, schema.GroupKind{Group: "apps", Kind: "StatefulSet"},
 		schema.GroupKind{Kind: "ReplicationController"}:
 	default:
@@ -125,8 +127,12 @@ type Trial struct {
 // with a container that was restarted a moment ago, keeps it from being ready.
 func (w *Workload) Trial(pods *PodSet, now time.Time) *Trial {
 	var trial *Trial
+	spare := w.spare
 	for _, p := range pods.of(w) {
 		if !p.ready && !p.ended && !p.leaving {
+			if spare--; spare >= 0 {
+				continue
+			}
 			message := fmt.Sprintf("Pod %s is not ready", p.Ref.Name)
 			return &Trial{Status: inProgress("PodNotReady", message), Failed: true}
 		}
