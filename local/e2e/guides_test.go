@@ -300,7 +300,7 @@ var passing = regexp.MustCompile(`reconcile pending$|^still waiting after|: ongo
 var unasked = regexp.MustCompile(`^note: nothing was asked, since there is no terminal`)
 
 // notReadyYet matches the first line of the causes of an object that muster still waits for.
-var notReadyYet = regexp.MustCompile(`^\S+/\S+ is not ready:$`)
+var notReadyYet = regexp.MustCompile(`^\S+/\S+ is not (?:ready|gone):$`)
 
 // withoutCauses returns lines without those causes: they are printed if they last long enough to be
 // seen.
