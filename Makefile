@@ -45,7 +45,7 @@ ROUNDS      := 10
 SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
 GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
 
-.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-flux build-node e2e-node compare-node build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
+.PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-flux build-node e2e-node compare-node record-node build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
 
 # The compiler spends a sixth of its time collecting garbage; with this it needs up to 600 MB for a package instead of 450.
 build-%: export GOGC := 400
@@ -157,6 +157,9 @@ e2e-node: build build-node ## workloads on a node that runs containers; needs ro
 
 compare-node: build build-node build-tools ## what muster and other tools say about these workloads, into docs/comparison.md; needs root and Linux
 	MUSTER_TEST_NODE=required MUSTER_TEST_TOOLS=required $(BREAK) '^TestNodeTools$$' -update-docs
+
+record-node: build build-node ## the statuses of pods on a real node, into local/kubelet/testdata/real; needs root and Linux
+	local/kubelet/record/sequences local/kubelet/testdata/real
 
 build-older: build build-tools ## the control plane of the version in local/older.mod, with everything else of bin/, into bin-older/
 	mkdir -p $(BIN)-older

@@ -69,6 +69,7 @@ func TestPodStagesPlayRecordedSequences(t *testing.T) {
 		pod    *corev1.Pod
 		absent []string
 	}{
+		{name: "normal-start", pod: realPod()},
 		{name: "crash", pod: realPod(crash)},
 		{name: "crash-probe", pod: realPod(crash, probed)},
 		{name: "crash-exit-0", pod: realPod(crash, note("exit-code", "0"))},
