@@ -248,3 +248,24 @@ func TestCrashLoopWithoutStart(t *testing.T) {
 		t.Error("it is none")
 	}
 }
+
+// A pod that is ready again, and is watched for a while because of that, has a cause.
+func TestCausesOfRestartedPod(t *testing.T) {
+	now := time.Now().UTC()
+	pod := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "web", "uid": "p"},
+		"spec": map[string]any{"restartPolicy": "OnFailure", "nodeName": "n"},
+		"status": map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{
+			"name": "web", "ready": true, "restartCount": int64(1),
+			"state": map[string]any{"running": map[string]any{
+				"startedAt": now.Format(time.RFC3339),
+			}},
+			"lastState": map[string]any{"terminated": map[string]any{"exitCode": int64(1)}},
+		}}},
+	}}
+	causes := NewRelatedObjects().Causes(EvidenceOf(pod, Status{State: InProgress}), time.Time{}, now)
+	want := "container web crashes: it ended with exit code 1"
+	if len(causes) != 1 || causes[0].Message != want {
+		t.Errorf("causes %v, want %s", causes, want)
+	}
+}
