@@ -21,6 +21,7 @@ type ending struct {
 	again     string // time at which the next run was started; empty without one
 	code      string // exit code
 	oom       bool   // it used too much memory
+	ready     bool   // the next run is ready
 }
 
 func endingOf(pod *unstructured.Unstructured, container, last map[string]any) *ending {
@@ -29,6 +30,7 @@ func endingOf(pod *unstructured.Unstructured, container, last map[string]any) *e
 		started: inSeconds(str(last, "startedAt")),
 		again:   inSeconds(str(container, "state", "running", "startedAt")),
 		code:    fmt.Sprint(last["exitCode"]), oom: str(last, "reason") == "OOMKilled",
+		ready: container["ready"] == true,
 	}
 }
 

@@ -30,6 +30,9 @@ type containerRun struct {
 func (r *Evidence) readPod(pod *unstructured.Unstructured) {
 	r.ended, r.ofJob = isEnded(pod), isOfJob(pod)
 	r.causes, r.lastRuns = podCauses(pod), lastRunCauses(pod)
+	if len(r.lastRuns) == 0 {
+		r.lastRuns = recoveries(pod, time.Now())
+	}
 	r.fallback = slowCauses(pod)
 	if len(r.fallback)+len(r.lastRuns) == 0 {
 		r.fallback = pendingCauses(pod)
@@ -116,7 +119,7 @@ func (r *Evidence) lastCauses() []Cause {
 func (s *search) recentFailures(r *Evidence) []Cause {
 	var found []Cause
 	for _, c := range r.lastRuns {
-		proven := r.recovered && c.end.isProven(s.now)
+		proven := (r.recovered || c.end.ready) && c.end.isProven(s.now)
 		for w := range s.warnings(r.UID) {
 			about := w.container == "" || w.container == c.end.container
 			if at, err := time.Parse(secondsLayout, w.time); w.reason == probeFailed && about {
