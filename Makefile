@@ -32,7 +32,7 @@ TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
 # RING runs the parts of a ring of tests and prints how many minutes each took, and whether all took more than a limit.
 RING         = go build -C local -o $(BIN)/ring ./ring && $(BIN)/ring
 # The parts of the second ring; each is a target below. SEEDED are the tests with generated inputs.
-LONG        := long-campaigns long-seeds long-loaded long-busy long-runs long-older long-released long-controllers
+LONG        := long-campaigns long-seeds long-rollouts long-loaded long-busy long-runs long-older long-released long-controllers
 # CAMPAIGNS are those that break many requests, and kill programs, the server and its parts: only for the second ring.
 CAMPAIGNS   := SingleFault|CrashMigrate|CrashRollback|Kills|Loaded|Restart|ControllerFaults|ControllerKills|ControllerOutage
 # CONTROLLERS are the tests beside the controllers of others, which define kinds: only for the second ring.
@@ -120,7 +120,7 @@ e2e-test:
 	cd local && go test $(QUICK) -c -o $(BIN)/e2e.test ./e2e
 
 alone beside:
-	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS)|Node|NodeTools)$$')
+	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS)|Node|NodeRollouts|NodeTools)$$')
 
 rest:
 	$(RING) alone others -- $(MAKE) {}
@@ -153,7 +153,7 @@ build-node: ## what a real node needs besides the plane, into bin/node/: the com
 	else command -v runc || { echo "install gcc, pkg-config and libseccomp-dev, to build runc, or runc" >&2; exit 1; }; fi
 
 e2e-node: build build-node ## workloads on a node that runs containers; needs root and Linux
-	MUSTER_TEST_NODE=required $(BREAK) '^TestNode$$'
+	MUSTER_TEST_NODE=required $(BREAK) '^TestNode(Rollouts)?$$'
 
 compare-node: build build-node build-tools ## what muster and other tools say about these workloads, into docs/comparison.md; needs root and Linux
 	MUSTER_TEST_NODE=required MUSTER_TEST_TOOLS=required $(BREAK) '^TestNodeTools$$' -update-docs
@@ -209,6 +209,9 @@ long-campaigns: ## the tests that the first ring leaves to this one
 
 long-seeds: ## ROUNDS of each test with generated inputs, from new seeds
 	MUSTER_E2E_ROUNDS=$(ROUNDS) MUSTER_E2E_OBJECTS=$(ROUNDS)00 $(BREAK) '^($(SEEDED))$$'
+
+long-rollouts: ## 500 updates to versions that crash at random moments
+	MUSTER_E2E_ROUNDS=500 $(BREAK) '^TestCrashingRollouts$$'
 
 long-loaded: ## the same output RUNS times beside eight busy loops
 	MUSTER_E2E_RUNS=$(RUNS) $(BREAK) '^TestLoaded$$'

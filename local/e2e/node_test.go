@@ -1,10 +1,9 @@
 package e2e
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -28,28 +26,35 @@ const (
 	nodeCases = 6
 )
 
-// nodeCase is a workload on a real node, and what muster prints about it.
+// nodeCase is a workload on a real node, and what muster prints about it. Times are in seconds.
 type nodeCase struct {
-	Name   string
-	Kind   string         // Deployment if empty
-	Spec   map[string]any // of the workload, besides its pods
-	Before map[string]any // the pods' spec that is applied first, if any
-	Pod    map[string]any // the pods' spec; containers get an image if they have none
-	Flags  string         // of muster apply
-	Cause  string         // is printed, within seconds from the start
-	Within float64
-	Never  string // is not printed
-	Exit   int
-	Wrong  string  // what muster does wrong: a case with it is skipped if it fails
-	Ends   float64 // seconds until the end at the latest; 0: any
+	Name        string
+	Kind        string         // Deployment if empty
+	Annotations map[string]any // of the workload
+	Spec        map[string]any // of the workload, besides its pods
+	Before      map[string]any // the pods' spec that is applied first, if any
+	Pod         map[string]any // the pods' spec; containers get an image if they have none
+	With        []nodeCase     // more workloads of the set
+	Flags       string         // of muster apply
+
+	Cause   string   // is printed
+	Shown   string   // a pod or an event has this, and the cause is printed soon after that
+	After   float64  // how soon; 3 if it is 0
+	Also    []string // are printed, too
+	Last    string   // is printed again below the final line of the workload
+	Never   string   // is not printed
+	Healthy bool     // no cause is printed
+	Exit    int
+	Ends    float64 // from the start until the end at the latest; 0: any
+	Certain string  // a pod or an event has this, and the run ends within 5 seconds of that
+	Wrong   string  // what muster does wrong: a case with it is skipped if it fails
 }
 
 // TestNode applies workloads on a node that runs containers, and checks which cause muster prints,
-// when at the latest, and its exit code. Cases are in testdata/node.yaml.
+// when at the latest, and its exit code. Cases are in testdata/node.
 func TestNode(t *testing.T) {
 	requireNode(t)
-	var cases []nodeCase
-	readData(t, "node.yaml", &cases)
+	cases := readNodeCases(t)
 	p := startNode(t)
 	turn := make(chan struct{}, nodeCases)
 	t.Run("cases", func(t *testing.T) {
@@ -64,6 +69,38 @@ func TestNode(t *testing.T) {
 	})
 }
 
+func readNodeCases(t *testing.T) (all []nodeCase) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/node/*.yaml")
+	check(t, err)
+	for _, file := range files {
+		var cases []nodeCase
+		readData(t, file, &cases)
+		all = append(all, cases...)
+	}
+	return all
+}
+
+// readData reads a file.
+func readData(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	check(t, err)
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Fatal(file, err)
+	}
+}
+
+// startNode starts a plane with a node that runs containers, until the end of the test.
+func startNode(t *testing.T) *plane.Plane {
+	t.Helper()
+	p, err := plane.Up(t.Context(),
+		plane.Options{Dir: t.TempDir(), Bin: bin, Real: new(1), Tied: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, p.Down(context.Background())) })
+	return p
+}
+
 // requireNode skips the test on a machine that cannot run a real node.
 func requireNode(t *testing.T) {
 	t.Helper()
@@ -75,40 +112,12 @@ func requireNode(t *testing.T) {
 	}
 }
 
-// readData reads a file of testdata.
-func readData(t *testing.T, name string, into any) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.UnmarshalStrict(text, into); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// startNode starts a plane with a node that runs containers, until the end of the test.
-func startNode(t *testing.T) *plane.Plane {
-	t.Helper()
-	p, err := plane.Up(t.Context(),
-		plane.Options{Dir: t.TempDir(), Bin: bin, Real: new(1), Tied: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return p
-}
-
 func (c nodeCase) run(t *testing.T, kubeconfig, namespace string) {
-	file := filepath.Join(t.TempDir(), "case.yaml")
+	folder, err := os.MkdirTemp("", namespace)
+	check(t, err)
+	file := filepath.Join(folder, "case.yaml")
 	apply := func(pod map[string]any, flags ...string) (printed, int) {
-		if err := os.WriteFile(file, c.manifest(namespace, pod), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(file, c.manifest(namespace, pod), 0o600))
 		args := append([]string{"apply", "--kubeconfig", kubeconfig, "-n", "default",
 			"-a", namespace, "-f", file, "-y"}, flags...)
 		return runTimed(t, exec.Command(filepath.Join(bin, "muster"), args...))
@@ -122,13 +131,14 @@ func (c nodeCase) run(t *testing.T, kubeconfig, namespace string) {
 			t.Fatalf("the first apply ended with exit code %d:\n%s", code, out)
 		}
 	}
+	shown := watchShown(t, kubeconfig, namespace)
 	out, code := apply(c.Pod, strings.Fields(cmp.Or(c.Flags, "--timeout=25s"))...)
-	c.check(t, out, code)
+	c.check(t, out, code, shown)
 }
 
 // check compares what muster printed with what the case expects.
-func (c nodeCase) check(t *testing.T, out printed, code int) {
-	problems := c.problems(out, code)
+func (c nodeCase) check(t *testing.T, out printed, code int, shown *shownTexts) {
+	problems := append(c.problems(out, code), c.late(t, out, shown)...)
 	if len(problems) > 0 || testing.Verbose() {
 		t.Logf("it prints:\n%s", out)
 	}
@@ -140,34 +150,81 @@ func (c nodeCase) check(t *testing.T, out printed, code int) {
 	}
 }
 
-// problems lists what differs from what the case expects.
+// problems lists what differs from what the case expects, but for what is late.
 func (c nodeCase) problems(out printed, code int) (list []string) {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if code != c.Exit {
 		add("exit code %d, want %d", code, c.Exit)
 	}
-	if at, ok := out.first(c.Cause); c.Cause != "" && !ok {
-		add("it never prints %q", c.Cause)
-	} else if c.Cause != "" && at > c.Within {
-		add("it prints %q after %.1f s, want %.1f s", c.Cause, at, c.Within)
+	for _, text := range append(c.Also, c.Cause) {
+		if _, ok := out.first(text); !ok && text != "" {
+			add("it never prints %q", text)
+		}
 	}
-	if at, ok := out.first(c.Never); c.Never != "" && ok {
+	if at, ok := out.first(c.Never); ok {
 		add("it prints %q after %.1f s", c.Never, at)
 	}
-	if end := out[len(out)-1].at; c.Ends > 0 && end > c.Ends {
-		add("it ends after %.1f s, want %.1f s", end, c.Ends)
+	if causes := out.causes(); c.Healthy && len(causes) > 0 {
+		add("it prints a cause after %.1f s", causes[0].at)
+	}
+	if _, ok := out.last().first(c.Last); !ok && c.Last != "" {
+		add("it does not print %q at the end", c.Last)
 	}
 	return list
 }
 
-// manifest returns a namespace and the workload of the case.
-func (c nodeCase) manifest(namespace string, pod map[string]any) []byte {
-	head := "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + namespace + "}\n---\n"
-	return append([]byte(head), c.workload(namespace, pod)...)
+// late lists what is too late.
+func (c nodeCase) late(t *testing.T, out printed, shown *shownTexts) (list []string) {
+	check := func(what string, at float64, text string, limit float64) {
+		seen, ok := shown.first(text)
+		if !ok {
+			return // muster has printed it, or ended, before that
+		}
+		t.Logf("%s %.1f s after %q", what, at-seen, text)
+		if at-seen > limit {
+			list = append(list, fmt.Sprintf("%s %.1f s after %q", what, at-seen, text))
+		}
+	}
+	if at, ok := out.first(c.Cause); ok {
+		check("it prints the cause", at, c.Shown, cmp.Or(c.After, 3))
+	}
+	end := out[len(out)-1].at
+	check("it ends", end, c.Certain, 5)
+	if c.Ends > 0 && end > c.Ends {
+		list = append(list, fmt.Sprintf("it ends after %.1f s, want %.1f s", end, c.Ends))
+	}
+	return list
 }
 
-// workload returns the workload of the case.
+// manifest returns a namespace and the workloads of the case, in which NAMESPACE stands for it.
+func (c nodeCase) manifest(namespace string, pod map[string]any) []byte {
+	text := []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: " + namespace + "}\n")
+	objects := []map[string]any{c.object("web", namespace, pod)}
+	for _, other := range c.With {
+		objects = append(objects, other.object(other.Name, namespace, other.Pod))
+	}
+	for _, object := range objects {
+		text = append(append(text, "---\n"...), encodeYAML(object)...)
+	}
+	return bytes.ReplaceAll(text, []byte("NAMESPACE"), []byte(namespace))
+}
+
+// workload returns the first workload of the case.
 func (c nodeCase) workload(namespace string, pod map[string]any) []byte {
+	return encodeYAML(c.object("web", namespace, pod))
+}
+
+// encodeYAML returns an object as YAML.
+func encodeYAML(object map[string]any) []byte {
+	text, err := yaml.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// object returns a workload with pods of a specification.
+func (c nodeCase) object(name, namespace string, pod map[string]any) map[string]any {
 	pod = runtime.DeepCopyJSON(pod)
 	if _, ok := pod["terminationGracePeriodSeconds"]; !ok {
 		pod["terminationGracePeriodSeconds"] = 2
@@ -181,78 +238,24 @@ func (c nodeCase) workload(namespace string, pod map[string]any) []byte {
 			}
 		}
 	}
-	labels := map[string]any{"app": "web"}
-	object := map[string]any{"apiVersion": "apps/v1", "kind": cmp.Or(c.Kind, "Deployment"),
-		"metadata": map[string]any{"name": "web", "namespace": namespace}, "spec": pod}
-	if c.Kind != "Pod" {
-		spec := maps.Clone(c.Spec)
-		if spec == nil {
-			spec = map[string]any{}
-		}
-		spec["template"] = map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod}
-		object["spec"] = spec
-		if c.Kind != "Job" {
-			spec["selector"] = map[string]any{"matchLabels": labels}
-		}
+	kind := cmp.Or(c.Kind, "Deployment")
+	version := map[string]string{"Pod": "v1", "Job": "batch/v1"}[kind]
+	object := map[string]any{"apiVersion": cmp.Or(version, "apps/v1"), "kind": kind, "spec": pod,
+		"metadata": map[string]any{
+			"name": name, "namespace": namespace, "annotations": c.Annotations,
+		}}
+	if kind == "Pod" {
+		return object
 	}
-	if version, ok := map[string]string{"Pod": "v1", "Job": "batch/v1"}[c.Kind]; ok {
-		object["apiVersion"] = version
+	labels := map[string]any{"app": name}
+	spec := maps.Clone(c.Spec)
+	if spec == nil {
+		spec = map[string]any{}
 	}
-	text, err := yaml.Marshal(object)
-	if err != nil {
-		panic(err)
+	spec["template"] = map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod}
+	if kind != "Job" {
+		spec["selector"] = map[string]any{"matchLabels": labels}
 	}
-	return text
-}
-
-// printedLine is a line that muster printed, and when, in seconds from the start.
-type printedLine struct {
-	at   float64
-	text string
-}
-
-type printed []printedLine
-
-func (p printed) String() string {
-	var b strings.Builder
-	for _, line := range p {
-		fmt.Fprintf(&b, "%6.1f  %s\n", line.at, line.text)
-	}
-	return b.String()
-}
-
-// first returns when a text was printed first.
-func (p printed) first(text string) (float64, bool) {
-	for _, line := range p {
-		if strings.Contains(line.text, text) {
-			return line.at, true
-		}
-	}
-	return 0, false
-}
-
-// runTimed runs a command, and returns the lines that it printed and its exit code.
-func runTimed(t *testing.T, cmd *exec.Cmd) (printed, int) {
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	cmd.Stdout, cmd.Stderr = writer, writer
-	begin := time.Now()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	writer.Close()
-	var out printed
-	for lines := bufio.NewScanner(reader); lines.Scan(); {
-		out = append(out, printedLine{time.Since(begin).Seconds(), lines.Text()})
-	}
-	code, failed := 0, (*exec.ExitError)(nil)
-	if err := cmd.Wait(); errors.As(err, &failed) {
-		code = failed.ExitCode()
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	return append(out, printedLine{time.Since(begin).Seconds(), fmt.Sprint("exit code ", code)}), code
+	object["spec"] = spec
+	return object
 }

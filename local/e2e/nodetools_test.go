@@ -54,9 +54,9 @@ func TestNodeTools(t *testing.T) {
 	}
 	t.Setenv("PATH", filepath.Join(bin, "tools")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var compared nodeComparison
-	readData(t, "nodetools.yaml", &compared)
+	readData(t, "testdata/nodetools.yaml", &compared)
 	var all []nodeCase
-	readData(t, "node.yaml", &all)
+	readData(t, "testdata/node/basic.yaml", &all)
 	p := startNode(t)
 	rows := make([][]string, len(compared.Cases))
 	turn := make(chan struct{}, nodeCases)

@@ -32,6 +32,26 @@ func serve(a arguments) int {
 	return 0
 }
 
+// late serves after a while in which it does not listen.
+func late(a arguments) int {
+	a.wait(0)
+	return serve(arguments{a.text(2, "8080"), a.text(1, "0")})
+}
+
+// get reports whether an HTTP server answers with success, as probes with a command do.
+func get(a arguments) int {
+	answer, err := http.Get(a[0])
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	case answer.StatusCode != http.StatusOK:
+		fmt.Fprintln(os.Stderr, answer.Status)
+		return 1
+	}
+	return 0
+}
+
 func crash(a arguments) int {
 	fmt.Println("starting")
 	a.wait(1)
@@ -55,7 +75,7 @@ func flaky(a arguments) int {
 // random crashes at a moment that follows from the seed and the name of the pod.
 func random(a arguments) int {
 	name, _ := os.Hostname()
-	sum := fnv.New32()
+	sum := fnv.New32a() // in which the last letter counts, too
 	fmt.Fprint(sum, a.text(0, ""), name)
 	n := int(sum.Sum32() >> 8)
 	if n%100 < a.number(1, 50) {
@@ -70,6 +90,9 @@ func random(a arguments) int {
 }
 
 func message(a arguments) int {
+	for i := range a.number(2, 0) {
+		fmt.Println("line", i+1)
+	}
 	err := os.WriteFile("/dev/termination-log", []byte(a.text(0, "the licence has expired")), 0o644)
 	if err != nil {
 		panic(err)

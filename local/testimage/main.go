@@ -2,11 +2,16 @@
 // every name. The arguments of a container say how it behaves:
 //
 //	serve [PORT [SECONDS]]        serves HTTP: /ready after SECONDS, /never fails, /slow hangs
+//	late SECONDS [READY [PORT]]   the same, but listens only after SECONDS
+//	get URL                       ends with code 0 if an HTTP server answers so
 //	crash [CODE [SECONDS [TEXT]]] prints TEXT and ends with CODE after SECONDS
 //	flaky N                       ends with code 1 the first N times, counted in /data, then serves
-//	random SEED PERCENT           serves, and crashes after up to 5 seconds in PERCENT of all starts
+//	random SEED PERCENT           serves, and crashes after up to 5 seconds in PERCENT of all pods
+//	rollout PORT FOLDER MILLISECONDS [STARTS [PODS]]
+//	                              serves, and crashes at the first STARTS of the first PODS pods;
+//	                              FOLDER, which pods share, gets the times of starts and crashes
 //	panic                         ends by a Go panic
-//	message TEXT [CODE]           writes a termination message and ends with CODE
+//	message TEXT [CODE [LINES]]   prints LINES, writes a termination message and ends with CODE
 //	oom [MIB]                     needs that much memory
 //	fill FILE [MIB]               writes a file of that size and keeps running
 //	slowstop SECONDS              needs that long to stop after SIGTERM
@@ -70,8 +75,8 @@ func (a arguments) wait(i int) { time.Sleep(time.Duration(a.number(i, 0)) * time
 // commands returns what each command does; the result is the exit code.
 func commands() map[string]func(arguments) int {
 	return map[string]func(arguments) int{
-		"serve": serve, "crash": crash, "flaky": flaky, "random": random, "oom": fillMemory,
-		"fill": fillFile, "message": message, "pause": pause,
+		"serve": serve, "late": late, "get": get, "crash": crash, "flaky": flaky, "random": random,
+		"rollout": rollout, "oom": fillMemory, "fill": fillFile, "message": message, "pause": pause,
 		"panic": func(arguments) int {
 			fmt.Println("starting")
 			return map[string]arguments{}["requests"].first()

@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/muster-deploy/muster/local/kubelet"
+)
+
+// TestCrashingRollouts updates workloads on simulated nodes to versions that crash at random
+// moments. Muster must not say that one is ready while its containers crash.
+func TestCrashingRollouts(t *testing.T) {
+	t.Parallel()
+	rounds, seed := seeded(t, roundsEnv, 4)
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
+	check(t, err)
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	check(t, err)
+	var count crashingCount
+	t.Cleanup(func() { t.Log(&count) })
+	for i := range rounds {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			inTurn(t)
+			s := &crashingPods{
+				crashingRollout: newCrashingRollout(rand.New(rand.NewPCG(seed, i))), t: t,
+				pods:   client.CoreV1().Pods(fmt.Sprint("crashing-", i)),
+				chosen: map[string]bool{}, runs: map[string]*simulatedRuns{},
+			}
+			s.run(fmt.Sprint("crashing-", i), &count)
+		})
+	}
+}
+
+// crashingPods makes the pods of the new version crash, and records their runs.
+type crashingPods struct {
+	*crashingRollout
+	t      *testing.T
+	pods   typed.PodInterface
+	chosen map[string]bool
+	runs   map[string]*simulatedRuns // by pod and container
+}
+
+// simulatedRuns are the runs of a container, as the status of its pod shows them.
+type simulatedRuns struct {
+	containerRuns
+	id    string // of the last run
+	ended bool
+}
+
+// seenDelay is how long after muster the test may see a status.
+const seenDelay = 500 * time.Millisecond
+
+func (s *crashingPods) run(namespace string, count *crashingCount) {
+	t := s.t
+	check(t, createNamespace(t.Cleanup, namespace))
+	apply := func(version string, limit time.Duration) (printed, int) {
+		return s.apply(t, cluster.Kubeconfig(), namespace, s.manifest(namespace, version, ""), limit)
+	}
+	if out, code := apply("1", time.Minute); code != 0 {
+		t.Fatalf("the first version is not ready:\n%s", out)
+	}
+	watched, err := s.pods.Watch(t.Context(), metav1.ListOptions{LabelSelector: "version=2"})
+	check(t, err)
+	type result struct {
+		out   printed
+		code  int
+		ended time.Time
+	}
+	done := make(chan result)
+	// Ends with its result, which is received below.
+	go func() {
+		limit := 40 * time.Second
+		if _, always := s.crashes(); always {
+			limit = 15 * time.Second
+		}
+		out, code := apply("2", limit)
+		ended := time.Now()
+		time.Sleep(seenDelay)
+		done <- result{out, code, ended}
+	}()
+	for {
+		select {
+		case e, ok := <-watched.ResultChan():
+			if pod, isPod := e.Object.(*corev1.Pod); isPod && ok {
+				s.see(pod)
+			} else {
+				t.Fatal("the watch of the pods broke")
+			}
+		case r := <-done:
+			var all []*containerRuns
+			for _, runs := range s.runs {
+				all = append(all, &runs.containerRuns)
+			}
+			count.add(t, s.crashingRollout, r.ended, all, seenDelay, r.out, r.code)
+			return
+		}
+	}
+}
+
+// see records what a pod runs, and lets it crash or recover.
+func (s *crashingPods) see(pod *corev1.Pod) {
+	for i, status := range pod.Status.ContainerStatuses {
+		c := s.containers[i]
+		key := pod.Name + " " + status.Name
+		if s.runs[key] == nil {
+			s.runs[key] = &simulatedRuns{}
+			s.runs[key].title, s.runs[key].probed = "container "+status.Name+" of "+pod.Name, c.probed
+		}
+		s.runs[key].see(&status)
+		if c.after >= 0 && c.starts > 0 && int(status.RestartCount) >= c.starts {
+			s.annotate(pod, map[string]any{kubelet.Behaviour: nil, kubelet.ExitAfter: nil})
+		}
+	}
+	for i, c := range s.containers {
+		if c.after < 0 || s.chosen[pod.Name] || c.pods > 0 && len(s.chosen) >= c.pods {
+			continue
+		}
+		s.chosen[pod.Name] = true
+		s.annotate(pod, map[string]any{
+			kubelet.Behaviour: kubelet.CrashLoop, kubelet.Container: fmt.Sprint("c", i),
+			kubelet.ExitAfter: c.after.String(),
+		})
+	}
+}
+
+// annotate sets annotations of a pod, or removes those that are nil. The pod may be gone.
+func (s *crashingPods) annotate(pod *corev1.Pod, notes map[string]any) {
+	if notes[kubelet.Behaviour] == nil && pod.Annotations[kubelet.Behaviour] == "" {
+		return
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": notes}})
+	check(s.t, err)
+	_, _ = s.pods.Patch(s.t.Context(), pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+}
+
+// see records a status of a container, at the time at which it is seen.
+func (r *simulatedRuns) see(status *corev1.ContainerStatus) {
+	now := time.Now()
+	runs := status.State.Running != nil
+	if r.id != "" && !r.ended && (!runs || status.ContainerID != r.id) {
+		r.crashes, r.ended = append(r.crashes, now), true
+	}
+	if runs && status.ContainerID != r.id {
+		r.starts, r.id, r.ended = append(r.starts, now), status.ContainerID, false
+	}
+}
