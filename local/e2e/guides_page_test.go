@@ -136,7 +136,7 @@ var docVarying = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{7} main\b`), "COMMIT main"},
 	{regexp.MustCompile(`\bv1\.[0-9a-f]{32}\b`), "v1.ASSOCIATION"},
 	{regexp.MustCompile(`\b10\.\d+\.\d+\.\d+\b`), "ADDRESS"},
-	{regexp.MustCompile(`@@ -\d+,(\d+) \+\d+,`), "@@ -LINE,$1 +LINE,"}, // more fields on an older server
+	{regexp.MustCompile(`@@ -\d+,(\d+) \+\d+,`), "@@ -LINE,$1 +LINE,"}, // servers have other fields
 	{regexp.MustCompile(`-{3,}`), "-"},
 	{regexp.MustCompile(`(\S) +`), "$1 "},
 	{regexp.MustCompile(` +$`), ""},
