@@ -43,6 +43,7 @@ type Cause struct {
 
 	Log []string `json:"log,omitempty"` // the last lines of the log; the caller fills them in
 
+	same       string    // the message without what differs from attempt to attempt; or empty
 	similarity string    // equal for causes of pods that differ in their messages only
 	end        *ending   // of a container, if the cause is that it ended
 	time       string    // of an event
@@ -73,16 +74,16 @@ func (c Cause) MarshalJSON() ([]byte, error) {
 
 // Same reports whether two causes are the same except for the pod, the count and the log.
 func (c Cause) Same(other Cause) bool {
-	return c.Object.GroupKind() == other.Object.GroupKind() &&
-		(sameText(c.Message, other.Message) ||
-			c.similarity != "" && c.similarity == other.similarity)
+	return c.Object.GroupKind() == other.Object.GroupKind() && (c.content() == other.content() ||
+		c.similarity != "" && c.similarity == other.similarity)
 }
 
 // RelatedObjects holds the child objects of objects that are not ready, and the events about any of
 // them. It must not be used concurrently.
 type RelatedObjects struct {
 	objects map[object.Ref]*Evidence
-	byOwner map[types.UID]map[object.Ref]*Evidence // events by the involved object
+	byOwner map[types.UID]map[object.Ref]*Evidence // child objects
+	events  map[types.UID]map[object.Ref]*Evidence // events by the involved object
 	gone    map[types.UID][]Cause                  // the causes of the last pod that a Job deleted
 }
 
@@ -91,6 +92,7 @@ func NewRelatedObjects() *RelatedObjects {
 	return &RelatedObjects{
 		objects: map[object.Ref]*Evidence{},
 		byOwner: map[types.UID]map[object.Ref]*Evidence{},
+		events:  map[types.UID]map[object.Ref]*Evidence{},
 		gone:    map[types.UID][]Cause{},
 	}
 }
@@ -105,12 +107,24 @@ func (f *RelatedObjects) Add(r *Evidence) {
 		return
 	}
 	f.objects[r.Ref] = r
+	index := f.indexOf(r)
 	for _, owner := range r.owners {
-		if f.byOwner[owner] == nil {
-			f.byOwner[owner] = map[object.Ref]*Evidence{}
+		if index[owner] == nil {
+			index[owner] = map[object.Ref]*Evidence{}
 		}
-		f.byOwner[owner][r.Ref] = r
+		index[owner][r.Ref] = r
+		if r.warning != nil && len(index[owner]) > maxEvents {
+			f.remove(earliest(index[owner]))
+		}
 	}
+}
+
+// indexOf returns the index that an object is in.
+func (f *RelatedObjects) indexOf(r *Evidence) map[types.UID]map[object.Ref]*Evidence {
+	if r.warning != nil {
+		return f.events
+	}
+	return f.byOwner
 }
 
 // Delete removes an object. Why a pod of a Job failed stays known: its controller deletes pods that
@@ -135,9 +149,10 @@ func (f *RelatedObjects) remove(ref object.Ref) {
 		return
 	}
 	delete(f.objects, ref)
+	index := f.indexOf(r)
 	for _, owner := range r.owners {
-		if delete(f.byOwner[owner], ref); len(f.byOwner[owner]) == 0 {
-			delete(f.byOwner, owner)
+		if delete(index[owner], ref); len(index[owner]) == 0 {
+			delete(index, owner)
 		}
 	}
 }
@@ -153,7 +168,7 @@ func (f *RelatedObjects) Causes(r *Evidence, changed, now time.Time) []Cause {
 		s.changed = inSeconds(changed.UTC().Format(time.RFC3339))
 	}
 	s.visit(r)
-	return s.merged()
+	return s.limited(merged(s.found))
 }
 
 // search collects causes from an object and its descendants.
@@ -242,7 +257,7 @@ func (s *search) hasFault(before int) bool {
 func (s *search) relevantChildren(r *Evidence) []*Evidence {
 	var children []*Evidence
 	for _, child := range s.related.byOwner[r.childrenOwner()] {
-		if child.warning == nil && (!r.leaving || child.leaving) &&
+		if (!r.leaving || child.leaving) &&
 			(r.Ref.Kind != "Deployment" || r.revision == "" || child.revision == r.revision) {
 			children = append(children, child)
 		}
@@ -267,28 +282,9 @@ func (s *search) lacksEndpoints(r *Evidence) bool {
 	return known
 }
 
-// merged merges equal causes of objects of one kind.
-func (s *search) merged() []Cause {
-	var merged []Cause
-	for _, c := range s.found {
-		if i := slices.IndexFunc(merged, c.Same); i >= 0 {
-			merged[i].Count++
-			merged[i].Stuck = merged[i].Stuck || c.Stuck
-			merged[i].Certain = merged[i].Certain || c.Certain
-			merged[i].Reports += c.Reports
-			if merged[i].Idle = merged[i].Idle && c.Idle; c.Until.Before(merged[i].Until) {
-				merged[i].Until = c.Until
-			}
-			merged[i].Delay = min(merged[i].Delay, c.Delay)
-			continue
-		}
-		merged = append(merged, c)
-	}
-	return merged
-}
-
 func cause(obj *unstructured.Unstructured, format string, args ...any) Cause {
-	return Cause{Object: object.RefOf(obj), Count: 1, Message: fmt.Sprintf(format, args...)}
+	message := short(oneLine(fmt.Sprintf(format, args...)))
+	return Cause{Object: object.RefOf(obj), Count: 1, Message: message}
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // warning is a Warning event, or the Normal event that the kubelet kills a container.
@@ -19,6 +21,24 @@ type warning struct {
 	container       string // empty for an event about the whole object
 	count           int    // how often it was reported
 	failed          string // what failed, so that a container is killed; empty for a Warning event
+}
+
+// The events about an object that are kept, and the repetitions of one that count. Users may write
+// more of them than controllers do.
+const (
+	maxEvents  = 100
+	maxReports = 1 << 20
+)
+
+// earliest returns the earliest of some events.
+func earliest(events map[object.Ref]*Evidence) object.Ref {
+	var first *Evidence
+	for _, e := range events {
+		if first == nil || e.warning.compare(first.warning) < 0 {
+			first = e
+		}
+	}
+	return first.Ref
 }
 
 // harmless are the reasons of Warning events about pods that keep no pod from being ready, and of
@@ -72,8 +92,9 @@ func warningOf(event *unstructured.Unstructured) (*warning, bool) {
 			text(event, "lastTimestamp"), text(event, "eventTime")),
 		first: eventTime(event, text(event, "firstTimestamp"), text(event, "eventTime"),
 			text(event, "lastTimestamp")),
-		count: int(max(count(event, 1, "series", "count"), count(event, 1, "count"))),
 	}
+	reports := max(count(event, 0, "series", "count"), count(event, 1, "count"), 0)
+	w.count = int(min(reports, maxReports))
 	if path := fieldPath.FindStringSubmatch(text(event, "involvedObject", "fieldPath")); path != nil {
 		w.container = path[1]
 	}
@@ -148,7 +169,7 @@ func (s *search) warningCause(r *Evidence, w *warning, isPod bool) Cause {
 	if isPod {
 		message = plain(message)
 	}
-	found := Cause{Object: r.Ref, Count: 1, Message: join(w.reason, message), time: w.time}
+	found := Cause{Object: r.Ref, Count: 1, Message: oneLine(join(w.reason, message)), time: w.time}
 	found.grade(w.reason, message)
 	found.Reports = s.reports(r, false)
 	if isPod {
@@ -209,8 +230,8 @@ func (s *search) reports(r *Evidence, ofPulls bool) int {
 // warnings returns the events about an object.
 func (s *search) warnings(about types.UID) iter.Seq[*warning] {
 	return func(yield func(*warning) bool) {
-		for _, related := range s.related.byOwner[about] {
-			if related.warning != nil && !yield(related.warning) {
+		for _, related := range s.related.events[about] {
+			if !yield(related.warning) {
 				return
 			}
 		}

@@ -27,16 +27,27 @@ func member(value any, key string) any {
 	return m[key]
 }
 
-// text returns the string at a path, or "".
+// maxText is the number of bytes of a text in an object that are read. The API server permits more
+// than a megabyte, and thousands of texts are kept, compared and matched.
+const maxText = 8 << 10
+
+// text returns the string at a path, or "". Of a long one it returns the beginning.
 func text(obj *unstructured.Unstructured, path ...string) string {
-	s, _ := field(obj, path...).(string)
-	return s
+	return str(obj.Object, path...)
 }
 
-// str returns the string at a path in a value, or "".
+// str returns the string at a path in a value, or "". Of a long one it returns the beginning.
 func str(value any, path ...string) string {
 	s, _ := valueAt(value, path...).(string)
-	return s
+	return short(s)
+}
+
+// short returns a text, or the beginning of a long one. It does not keep the rest in memory.
+func short(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:maxText]), "") + " …"
 }
 
 // annotation returns the value of an annotation, or "".

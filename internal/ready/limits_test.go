@@ -117,9 +117,10 @@ func TestLengthOfCauses(t *testing.T) {
 	long := "a\nb " + strings.Repeat("ü", 1<<20)
 	pod := crashingPod("p", long)
 	waiting := crashingPod("q\nerror: q", "")
-	status := waiting.Object["status"].(map[string]any)["containerStatuses"].([]any)[0].(map[string]any)
-	status["name"] = "c\n" + long
-	status["state"] = map[string]any{"waiting": map[string]any{"reason": "Bad\nerror: x", "message": "m"}}
+	status := list(waiting, "status", "containerStatuses")[0]
+	status["name"], status["state"] = "c\n"+long, map[string]any{
+		"waiting": map[string]any{"reason": "Bad\nerror: x", "message": "m"},
+	}
 	evicted := crashingPod("s", "")
 	evicted.Object["status"] = map[string]any{"phase": "Failed", "reason": "x\ny", "message": long}
 	event := warningEvent("e", "r", "A\nB", long)
