@@ -76,7 +76,8 @@ func home() plan.Policy {
 func (w *world) ours() *object.Set {
 	marked := object.NewSet()
 	for _, ref := range w.Refs().Refs() {
-		if w.Object(ref).GetAnnotations()["owner"] == "me" {
+		// It may be gone by then.
+		if obj := w.Object(ref); obj != nil && obj.GetAnnotations()["owner"] == "me" {
 			marked.Insert(ref)
 		}
 	}
