@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
@@ -74,6 +77,38 @@ func TestPodsThatCannotBeListedYet(t *testing.T) {
 					t.Errorf("ready: %t, after %s", good, took)
 				}
 			})
+		})
+	}
+}
+
+// A user who may not list pods gets one warning that crashes may go unnoticed, if that matters.
+func TestPodsThatMayNotBeListed(t *testing.T) {
+	for _, probed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{
+				Unlistable: map[schema.GroupKind][]string{{Kind: "Pod"}: {"n"}},
+			})
+			var warnings []string
+			w.hear = func(e event.Event) {
+				if e.Kind == event.Settled && e.Status.Warns {
+					warnings = append(warnings, e.Status.Message)
+				}
+			}
+			var objects []*unstructured.Unstructured
+			for _, name := range []string{"StatefulSet/a", "StatefulSet/b"} {
+				obj := thing(name)
+				obj.Object["spec"] = replayed(probed, 1).Object["spec"]
+				objects = append(objects, obj)
+				time.AfterFunc(time.Second, func() { w.becomeReady(name, nil) })
+			}
+			summary, err := w.apply(t.Context(), policy(), podsRun, want(objects...)...)
+			if err != nil || summary.Failures() > 0 {
+				t.Fatalf("%+v, error %v", summary, err)
+			}
+			if probed != (len(warnings) == 0) || len(warnings) > 1 {
+				t.Errorf("probed %t: warnings %q", probed, warnings)
+			}
+			t.Log(warnings)
 		})
 	}
 }
