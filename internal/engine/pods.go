@@ -3,6 +3,7 @@ package engine
 import (
 	"container/heap"
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -67,7 +68,8 @@ func (r *run) judgePods(ctx context.Context, i int) {
 // trialOf returns why an object that is ready by the rules is not yet, by the clock of this
 // machine; nil if it is. The pods of an object that the run did not change are looked at only if
 // they may not have been ready a moment ago, as far as its status and probes tell, and those of an
-// observed one if it does not say that they have been ready for a while.
+// observed one if it does not say that they have been ready for a while. A run warns, once, that
+// the user may not list them.
 func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	t, now, ahead := &r.tracks[i], time.Now(), r.engine.Cluster.ClockAhead()
 	w := t.seen.trial.workload
@@ -78,7 +80,8 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	if t.written.IsZero() && !needed(now.Add(ahead)) {
 		return nil
 	}
-	if listed, err := r.podsListed(ctx, i); !listed {
+	listed, err := r.podsListed(ctx, i)
+	if !listed {
 		status := ready.Status{State: ready.InProgress, Message: "Ready; its pods are being checked"}
 		if err != nil {
 			status.Message = "Ready, but its pods cannot be listed: " + err.Error()
@@ -91,6 +94,12 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 		found.Until = found.Until.Add(-ahead)
 	case found == nil && !t.written.IsZero():
 		found = w.FirstTrial(r.related.pods, t.written, t.ready, now, r.options.Pods.MinReady)
+	}
+	warns := r.observing == nil && w.MayHideCrashes()
+	if found == nil && err != nil && warns && !r.related.warned {
+		r.related.warned = true
+		t.seen.verdict.Warns, t.seen.verdict.Message = true, fmt.Sprintf("%s; its pods cannot be "+
+			"listed, so that crashes may go unnoticed: %v", t.seen.verdict.Message, err)
 	}
 	return found
 }
@@ -106,7 +115,7 @@ func (r *run) podsListed(ctx context.Context, i int) (bool, error) {
 	}
 	p := r.related.at(pods)
 	if w := p.watchOf(with, false); w != nil {
-		return w.listed && w.failure == nil, w.failure
+		return w.listed && (w.failure == nil || w.over), w.failure
 	}
 	missing := r.related.missing()
 	for j := range r.tracks {

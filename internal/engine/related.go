@@ -31,6 +31,7 @@ type relatedTracker struct {
 	places   map[place]*relatedPlace
 	children map[int][]*siblings // by step and kind
 	listing  int                 // watches that have not listed their objects yet
+	warned   bool                // that pods cannot be listed
 	events   chan relatedEvent
 }
 
@@ -47,7 +48,8 @@ type relatedWatch struct {
 	selector labels.Selector
 	keeps    bool  // its objects are kept for rules, not only their evidence for causes
 	listed   bool  // its initial list is complete, or has failed
-	failure  error // why it is not complete; nil if it is, or if it is not tried again
+	failure  error // why it is not complete; nil if it is
+	over     bool  // it is not tried again
 }
 
 // relatedEvent reports a related object, its deletion, or the end of the list of a watch.
@@ -106,9 +108,7 @@ func (t *relatedTracker) handle(e relatedEvent) []int {
 		if !e.watch.listed {
 			t.listing--
 		}
-		if e.watch.listed, e.watch.failure = true, e.Err; e.Over {
-			e.watch.failure = nil
-		}
+		e.watch.listed, e.watch.failure, e.watch.over = true, e.Err, e.Over
 		for _, s := range e.watch.place.siblings {
 			steps = append(steps, s.steps...)
 		}

@@ -108,7 +108,6 @@ func TestPodsThatMayNotBeListed(t *testing.T) {
 			if probed != (len(warnings) == 0) || len(warnings) > 1 {
 				t.Errorf("probed %t: warnings %q", probed, warnings)
 			}
-			t.Log(warnings)
 		})
 	}
 }

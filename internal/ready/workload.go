@@ -113,6 +113,10 @@ func (w *Workload) MayBeDisturbed(now time.Time) bool {
 	return !w.lasting && w.NeedsPods(now)
 }
 
+// MayHideCrashes reports whether the pods of a workload may count as ready at each start. A pod
+// itself has been seen.
+func (w *Workload) MayHideCrashes() bool { return w.pod == nil && w.unprobed }
+
 // hold returns how long a container has to run after a restart.
 func (w *Workload) hold() time.Duration { return max(provenAfter, w.minReady) }
 
