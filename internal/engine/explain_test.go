@@ -31,7 +31,9 @@ func (w *world) child(owner, name string, status map[string]any) *unstructured.U
 	if strings.HasPrefix(name, "ReplicaSet/") {
 		obj.SetAPIVersion("apps/v1")
 	}
-	obj.SetOwnerReferences([]metav1.OwnerReference{{UID: w.owner(owner).GetUID()}})
+	obj.SetOwnerReferences([]metav1.OwnerReference{
+		{UID: w.owner(owner).GetUID(), Controller: new(true)},
+	})
 	obj.Object["status"] = status
 	obj.Object["spec"] = map[string]any{"nodeName": "n"}
 	return obj

@@ -110,6 +110,9 @@ func TestPodsOfOthersAreNotJudged(t *testing.T) {
 			mine.SetCreationTimestamp(metav1.Now())
 			helper := w.child("StatefulSet/a", "Pod/backup", map[string]any{"phase": "Pending"})
 			helper.SetLabels(mine.GetLabels())
+			owners := helper.GetOwnerReferences()
+			owners[0].Controller = nil
+			helper.SetOwnerReferences(owners)
 			w.Put(mine)
 			w.Put(helper)
 		})

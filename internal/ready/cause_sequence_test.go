@@ -171,7 +171,7 @@ func (s *sequence) pod(stamp, name, line string) *unstructured.Unstructured {
 	meta := map[string]any{
 		"namespace": "shop", "name": name, "uid": name, "creationTimestamp": p.created,
 		"ownerReferences": []any{map[string]any{
-			"uid": string(s.owner.GetUID()), "apiVersion": s.owner.GetAPIVersion(),
+			"controller": true, "uid": string(s.owner.GetUID()), "apiVersion": s.owner.GetAPIVersion(),
 			"kind": s.owner.GetKind(),
 		}},
 	}

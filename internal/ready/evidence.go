@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,8 +69,8 @@ func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 		r.healthy = !explains
 		return r
 	}
-	for _, owner := range obj.GetOwnerReferences() {
-		r.owners = append(r.owners, owner.UID)
+	if owner := metav1.GetControllerOfNoCopy(obj); owner != nil { // anybody may add other owners
+		r.owners = []types.UID{owner.UID}
 	}
 	if obj.GetDeletionTimestamp() != nil {
 		r.readLeaving(obj)

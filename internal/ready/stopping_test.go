@@ -20,7 +20,7 @@ metadata:
   uid: a
   deletionTimestamp: "2000-01-01T00:00:18Z"
   deletionGracePeriodSeconds: 30
-  ownerReferences: [{uid: rs}]
+  ownerReferences: [{controller: true, uid: rs}]
 spec:
   nodeName: node-1
   terminationGracePeriodSeconds: 30
@@ -52,7 +52,7 @@ metadata:
   deletionTimestamp: "1999-12-31T23:59:48Z"
   deletionGracePeriodSeconds: 0
   finalizers: [foregroundDeletion]
-  ownerReferences: [{uid: d}]
+  ownerReferences: [{controller: true, uid: d}]
   annotations: {deployment.kubernetes.io/revision: "1"}
 `
 	leavingNamespace = `
@@ -126,7 +126,7 @@ status: {observedGeneration: 2}
 			related: []string{`
 apiVersion: apps/v1
 kind: ReplicaSet
-metadata: {name: web-1, namespace: shop, uid: rs, generation: 1, ownerReferences: [{uid: d}]}
+metadata: {name: web-1, namespace: shop, uid: rs, generation: 1, ownerReferences: [{controller: true, uid: d}]}
 status: {observedGeneration: 1}
 `, stoppingPod},
 			want: []string{grace}},
