@@ -32,6 +32,7 @@ func startCleaner(o options, claimed *net.UnixListener, g groups) (func() error,
 	}
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Dir = "/" // not the folder of the plane, whose processes may be killed all at once
 	cmd.ExtraFiles = []*os.File{tie, claim}
 	cmd.Env = append(os.Environ(), lifeline.Env+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
