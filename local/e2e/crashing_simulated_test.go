@@ -35,7 +35,7 @@ func TestCrashingRollouts(t *testing.T) {
 			s := &crashingPods{
 				crashingRollout: newCrashingRollout(rand.New(rand.NewPCG(seed, i))), t: t,
 				pods:   client.CoreV1().Pods(fmt.Sprint("crashing-", i)),
-				chosen: map[string]bool{}, runs: map[string]*simulatedRuns{},
+				chosen: map[string]bool{}, runs: shownRuns{},
 			}
 			s.run(fmt.Sprint("crashing-", i), &count)
 		})
@@ -48,14 +48,38 @@ type crashingPods struct {
 	t      *testing.T
 	pods   typed.PodInterface
 	chosen map[string]bool
-	runs   map[string]*simulatedRuns // by pod and container
+	runs   shownRuns
 }
 
-// simulatedRuns are the runs of a container, as the status of its pod shows them.
-type simulatedRuns struct {
+// shownRuns are the runs of containers as the status of their pods shows them, by pod and
+// container.
+type shownRuns map[string]*shownRun
+
+// shownRun is the last run of a container, after the earlier ones.
+type shownRun struct {
 	containerRuns
 	id    string // of the last run
 	ended bool
+}
+
+// list returns the runs of all containers.
+func (s shownRuns) list() (all []*containerRuns) {
+	for _, runs := range s {
+		all = append(all, &runs.containerRuns)
+	}
+	return all
+}
+
+// see records the status of a pod.
+func (s shownRuns) see(pod *corev1.Pod, r *crashingRollout) {
+	for i, status := range pod.Status.ContainerStatuses {
+		key := "container " + status.Name + " of " + pod.Name
+		if s[key] == nil {
+			s[key] = &shownRun{}
+			s[key].title, s[key].probed = key, r.containers[i].probed
+		}
+		s[key].see(&status)
+	}
 }
 
 // seenDelay is how long after muster the test may see a status.
@@ -64,10 +88,10 @@ const seenDelay = 500 * time.Millisecond
 func (s *crashingPods) run(namespace string, count *crashingCount) {
 	t := s.t
 	check(t, createNamespace(t.Cleanup, namespace))
-	apply := func(version string, limit time.Duration) (printed, int) {
+	apply := func(version string, limit time.Duration) (printed, int, time.Time) {
 		return s.apply(t, cluster.Kubeconfig(), namespace, s.manifest(namespace, version, ""), limit)
 	}
-	if out, code := apply("1", time.Minute); code != 0 {
+	if out, code, _ := apply("1", time.Minute); code != 0 {
 		t.Fatalf("the first version is not ready:\n%s", out)
 	}
 	watched, err := s.pods.Watch(t.Context(), metav1.ListOptions{LabelSelector: "version=2"})
@@ -84,8 +108,7 @@ func (s *crashingPods) run(namespace string, count *crashingCount) {
 		if _, always := s.crashes(); always {
 			limit = 15 * time.Second
 		}
-		out, code := apply("2", limit)
-		ended := time.Now()
+		out, code, ended := apply("2", limit)
 		time.Sleep(seenDelay)
 		done <- result{out, code, ended}
 	}()
@@ -98,11 +121,9 @@ func (s *crashingPods) run(namespace string, count *crashingCount) {
 				t.Fatal("the watch of the pods broke")
 			}
 		case r := <-done:
-			var all []*containerRuns
-			for _, runs := range s.runs {
-				all = append(all, &runs.containerRuns)
-			}
-			count.add(t, s.crashingRollout, r.ended, all, seenDelay, r.out, r.code)
+			all := s.runs.list()
+			wrong := s.falseSuccess(r.ended, all, seenDelay)
+			count.add(t, s.crashingRollout, r.ended, all, wrong, r.out, r.code)
 			return
 		}
 	}
@@ -110,14 +131,9 @@ func (s *crashingPods) run(namespace string, count *crashingCount) {
 
 // see records what a pod runs, and lets it crash or recover.
 func (s *crashingPods) see(pod *corev1.Pod) {
+	s.runs.see(pod, s.crashingRollout)
 	for i, status := range pod.Status.ContainerStatuses {
 		c := s.containers[i]
-		key := pod.Name + " " + status.Name
-		if s.runs[key] == nil {
-			s.runs[key] = &simulatedRuns{}
-			s.runs[key].title, s.runs[key].probed = "container "+status.Name+" of "+pod.Name, c.probed
-		}
-		s.runs[key].see(&status)
 		if c.after >= 0 && c.starts > 0 && int(status.RestartCount) >= c.starts {
 			s.annotate(pod, map[string]any{kubelet.Behaviour: nil, kubelet.ExitAfter: nil})
 		}
@@ -145,7 +161,7 @@ func (s *crashingPods) annotate(pod *corev1.Pod, notes map[string]any) {
 }
 
 // see records a status of a container, at the time at which it is seen.
-func (r *simulatedRuns) see(status *corev1.ContainerStatus) {
+func (r *shownRun) see(status *corev1.ContainerStatus) {
 	now := time.Now()
 	runs := status.State.Running != nil
 	if r.id != "" && !r.ended && (!runs || status.ContainerID != r.id) {
