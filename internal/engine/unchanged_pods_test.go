@@ -93,9 +93,19 @@ func (w *world) becomeReady(name string, fields map[string]any) {
 
 // restarted returns a ready pod of a workload whose container was restarted some time ago.
 func (w *world) restarted(owner string, ago time.Duration) *unstructured.Unstructured {
+	pod := w.runningPod(owner, time.Now().Add(-ago), 2)
+	pod.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-time.Hour)))
+	return pod
+}
+
+// runningPod returns a ready pod of a workload that is as old as the present run of its container,
+// the one after a number of restarts.
+func (w *world) runningPod(
+	owner string, since time.Time, restarts int64,
+) *unstructured.Unstructured {
 	pod := thing("Pod/a-0")
 	pod.SetUID(types.UID("a-0"))
-	pod.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-time.Hour)))
+	pod.SetCreationTimestamp(metav1.NewTime(since))
 	pod.SetLabels(map[string]string{"app": "a"})
 	controller := w.owner(owner)
 	reference := metav1.OwnerReference{Kind: controller.GetKind(), Name: "a", Controller: new(true),
@@ -105,12 +115,12 @@ func (w *world) restarted(owner string, ago time.Duration) *unstructured.Unstruc
 		reference.Kind, reference.Name, reference.UID = "ReplicaSet", "a-h", "r"
 	}
 	pod.SetOwnerReferences([]metav1.OwnerReference{reference})
-	started := time.Now().Add(-ago).UTC().Format(time.RFC3339)
+	started := since.UTC().Format(time.RFC3339)
 	pod.Object["spec"] = map[string]any{"restartPolicy": "Always", "nodeName": "n"}
 	pod.Object["status"] = map[string]any{
 		"phase":      "Running",
 		"conditions": []any{map[string]any{"type": "Ready", "status": "True"}},
-		"containerStatuses": []any{map[string]any{"name": "web", "ready": true, "restartCount": int64(2),
+		"containerStatuses": []any{map[string]any{"name": "web", "ready": true, "restartCount": restarts,
 			"state": map[string]any{"running": map[string]any{"startedAt": started}}}},
 	}
 	return pod
