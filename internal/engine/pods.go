@@ -93,7 +93,34 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	case found != nil && !found.Until.IsZero():
 		found.Until = found.Until.Add(-ahead)
 	case found == nil && !t.written.IsZero():
-		found = w.FirstTrial(r.related.pods, t.written, t.ready, now, r.options.Pods.MinReady)
+		found = r.firstTrialOf(ctx, i, now, ahead)
+	}
+	return found
+}
+
+// firstTrialOf returns why an object that the run has changed, and whose pods are ready, is not
+// ready yet; nil if it is. Meanwhile the failures of its liveness probes are looked for.
+func (r *run) firstTrialOf(
+	ctx context.Context, i int, now time.Time, ahead time.Duration,
+) *ready.Trial {
+	t := &r.tracks[i]
+	w := t.seen.trial.workload
+	found := w.FirstTrial(r.related.pods, t.written, t.ready, now, r.options.Pods.MinReady)
+	if !w.NeedsEvents() || r.options.Pods.MinReady == 0 || r.options.NoCauses {
+		return found
+	}
+	at := place{eventKind, r.plan.Steps[i].Ref.Namespace, "type=Warning"}
+	watch := r.related.at(at).watchOf(nil, false)
+	switch {
+	case watch == nil:
+		missing := r.related.missing()
+		missing.need(at, nil)
+		missing.start(ctx)
+	case found == nil && watch.listed:
+		found = w.ProbeTrial(r.related.pods, r.related.evidence, t.written, now.Add(ahead))
+		if found != nil {
+			found.Until = found.Until.Add(-ahead)
+		}
 	}
 	warns := r.observing == nil && w.MayHideCrashes()
 	if found == nil && err != nil && warns && !r.related.warned {

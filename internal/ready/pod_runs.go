@@ -18,6 +18,7 @@ type PodRuns struct {
 	Ref     object.Ref
 	Created time.Time
 
+	uid        types.UID
 	owner      types.UID // of its controller
 	deployment string    // the Deployment of its ReplicaSet; empty without one
 	ended      bool      // it has succeeded or failed
@@ -32,7 +33,7 @@ type PodRuns struct {
 // RunsOf returns the runs of a pod. It does not keep the pod.
 func RunsOf(pod *unstructured.Unstructured) *PodRuns {
 	p := &PodRuns{
-		Ref: object.RefOf(pod), Created: pod.GetCreationTimestamp().Time,
+		Ref: object.RefOf(pod), uid: pod.GetUID(), Created: pod.GetCreationTimestamp().Time,
 		ended: isEnded(pod), leaving: pod.GetDeletionTimestamp() != nil,
 		ready: ConditionOf(pod, "Ready").isTrue(),
 	}

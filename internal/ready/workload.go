@@ -19,6 +19,7 @@ type Workload struct {
 	spare    int64         // how many more may not be ready, since no controller replaces them
 	minReady time.Duration // minReadySeconds
 	unprobed bool          // a container of its template has no probe that delays readiness
+	liveness []liveness    // by which containers without another probe are killed
 	steady   time.Time     // all pods are ready since then, according to the status; zero if unknown
 	lasting  bool          // all pods are ready since the rollout was complete
 }
@@ -32,6 +33,7 @@ func WorkloadOf(obj *unstructured.Unstructured) *Workload {
 		pods:     count(obj, 1, "spec", "replicas"),
 		minReady: time.Duration(count(obj, 0, "spec", "minReadySeconds")) * time.Second,
 		unprobed: hasUnprobed(member(field(obj, "spec", "template"), "spec"), podParts...),
+		liveness: livenessOfWorkload(obj),
 	}
 	switch kind {
 	case podKind:
