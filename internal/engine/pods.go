@@ -95,6 +95,12 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	case found == nil && !t.written.IsZero():
 		found = r.firstTrialOf(ctx, i, now, ahead)
 	}
+	warns := r.observing == nil && w.MayHideCrashes()
+	if found == nil && err != nil && warns && !r.related.warned {
+		r.related.warned = true
+		t.seen.verdict.Warns, t.seen.verdict.Message = true, fmt.Sprintf("%s; its pods cannot be "+
+			"listed, so that crashes may go unnoticed: %v", t.seen.verdict.Message, err)
+	}
 	return found
 }
 
@@ -121,12 +127,6 @@ func (r *run) firstTrialOf(
 		if found != nil {
 			found.Until = found.Until.Add(-ahead)
 		}
-	}
-	warns := r.observing == nil && w.MayHideCrashes()
-	if found == nil && err != nil && warns && !r.related.warned {
-		r.related.warned = true
-		t.seen.verdict.Warns, t.seen.verdict.Message = true, fmt.Sprintf("%s; its pods cannot be "+
-			"listed, so that crashes may go unnoticed: %v", t.seen.verdict.Message, err)
 	}
 	return found
 }
