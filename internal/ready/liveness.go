@@ -80,9 +80,9 @@ func (w *Workload) ProbeTrial(
 func (f *RelatedObjects) livenessFailures(
 	pod types.UID, container string,
 ) (last time.Time, failures int64) {
-	for _, related := range f.byOwner[pod] {
+	for _, related := range f.events[pod] {
 		w := related.warning
-		if w == nil || w.container != container || w.probe() != "liveness" {
+		if w.container != container || w.probe() != "liveness" {
 			continue
 		}
 		failures += int64(w.count)
