@@ -69,10 +69,10 @@ func (c *Client) AwaitKind(ctx context.Context, gvk schema.GroupVersionKind) err
 	if !c.isEstablished(ctx, gvk) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, listedTimeout)
+	awaiting, cancel := context.WithTimeout(ctx, listedTimeout)
 	defer cancel()
 	for {
-		if err := c.Rediscover(ctx); err != nil {
+		if err := c.Rediscover(awaiting); err != nil && awaiting.Err() == nil {
 			return err
 		}
 		c.mu.Lock()
@@ -82,8 +82,8 @@ func (c *Client) AwaitKind(ctx context.Context, gvk schema.GroupVersionKind) err
 			return nil
 		}
 		select {
-		case <-ctx.Done():
-			return nil // the caller reports a kind that is not known
+		case <-awaiting.Done():
+			return ctx.Err() // without one the caller reports a kind that is not known
 		case <-time.After(listedEvery):
 		}
 	}
