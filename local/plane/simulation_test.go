@@ -196,8 +196,7 @@ func initContainer(t *testing.T, client kubernetes.Interface) {
 		client,
 		"init-bad",
 		"Pending, Ready=False ContainersNotReady, first terminated 0 Completed restarts 0, "+
-			"second waiting CrashLoopBackOff last 1 Error restarts 1, main waiting PodInitializing "+
-			"restarts 0",
+			"second terminated 1 Error last 1 Error restarts 2, main waiting PodInitializing restarts 0",
 	)
 }
 
