@@ -106,13 +106,13 @@ func (w *Workload) NeedsPods(now time.Time) bool {
 }
 
 // MayBeDisturbed reports whether a workload that nobody changed may not have been ready before.
-// Some statuses have the time since which all pods are ready. Only a probe of each container keeps
-// a pod that crashes from being ready in between: for a moment of the rollout, too.
+// Some statuses have the time since which all pods are ready. Without one, only a probe of each
+// container keeps a pod that crashes from being ready in between.
 func (w *Workload) MayBeDisturbed(now time.Time) bool {
 	if w.pod == nil && w.steady.IsZero() {
 		return w.unprobed
 	}
-	return (w.unprobed || !w.lasting) && w.NeedsPods(now)
+	return !w.lasting && w.NeedsPods(now)
 }
 
 // MayHideCrashes reports whether the pods of a workload may count as ready at each start. A pod
