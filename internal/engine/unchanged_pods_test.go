@@ -13,18 +13,6 @@ import (
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
 )
 
-// rolledOut are the conditions of a Deployment whose rollout was complete as soon as its pods were
-// available, by the clock of synctest, and oneOf is the strategy of one that lacks none of them.
-var (
-	rolledOut = map[string]any{"conditions": []any{
-		map[string]any{"type": "Available", "status": "True",
-			"lastTransitionTime": "2000-01-01T00:00:01Z"},
-		map[string]any{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable",
-			"lastUpdateTime": "2000-01-01T00:00:01Z"}}}
-	oneOf = map[string]any{"strategy": map[string]any{
-		"rollingUpdate": map[string]any{"maxUnavailable": "25%"}}}
-)
-
 // The status of a workload that the run does not change may be that of the moment at which a
 // container that crashes runs. Its pods are looked at if no probe and no condition shows that.
 func TestUnchangedWorkloadsAreJudgedByTheirPods(t *testing.T) {
@@ -43,9 +31,6 @@ func TestUnchangedWorkloadsAreJudgedByTheirPods(t *testing.T) {
 				"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}}},
 			map[string]any{"strategy": map[string]any{
 				"rollingUpdate": map[string]any{"maxUnavailable": "50%"}}}, 6500 * time.Millisecond},
-		{"Deployment whose rollout is just complete", "Deployment", false, rolledOut, oneOf,
-			6500 * time.Millisecond},
-		{"the same with a probe", "Deployment", true, rolledOut, oneOf, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
