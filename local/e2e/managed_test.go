@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"os/exec"
 	"testing"
 
@@ -26,7 +27,26 @@ func TestShowSets(t *testing.T) {
 		t.Fatalf("install the definition of Sets: %v\n%s", err, out)
 	}
 	t.Cleanup(func() { removeSets(t) })
+	awaitSets(t)
 	testscript.Run(t, params("showsets"))
+}
+
+// awaitSets waits until the server lists the kind Set, which it does a moment after it is defined.
+func awaitSets(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hangTimeout)
+	defer cancel()
+	for {
+		list := exec.CommandContext(ctx, "kubectl", "get", "sets.muster.dev", "--all-namespaces",
+			"--kubeconfig", cluster.Kubeconfig())
+		out, err := list.CombinedOutput()
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("wait for the kind Set: %v\n%s", err, out)
+		}
+	}
 }
 
 // removeSets removes the definition of Sets.
