@@ -65,7 +65,9 @@ func (w *Workload) ProbeTrial(
 			if failures >= probe.failures {
 				until = until.Add(probe.grace)
 			}
-			if failures == 0 || !until.After(now) || trial != nil && !until.After(trial.Until) {
+			// Anybody may write events of another time.
+			known := failures > 0 && !last.After(now.Add(eventSlack))
+			if !known || !until.After(now) || trial != nil && !until.After(trial.Until) {
 				continue
 			}
 			trial = &Trial{Until: until, Failed: true, Status: inProgress("LivenessProbeFailed", fmt.Sprintf(
