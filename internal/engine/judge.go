@@ -110,6 +110,7 @@ func (r *run) emitStatus(i int, released bool) {
 	r.emit(event.Event{
 		Kind: kind, Step: i, Op: r.plan.Steps[i].Op, Status: t.shown.status, Facts: t.seen.facts,
 		Children: t.shown.children, Released: released,
+		Relapsed: kind == event.Waiting && t.relapsed,
 	})
 }
 
@@ -146,6 +147,9 @@ func (r *run) endIfMust(i int) {
 // conclusion settles a step. Own means that its own limit ended it.
 func (r *run) conclusion(i int, outcome event.Outcome, err error, own bool) {
 	t := &r.tracks[i]
+	if r.closes(i) && !outcome.IsFailure() {
+		r.reopenRelapsed()
+	}
 	if t.pause != "" {
 		r.unpause(i)
 	}

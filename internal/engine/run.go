@@ -70,6 +70,8 @@ type track struct {
 	quiet   bool       // and nothing is wrong: it only has to last
 	checkAt time.Time  // the next alarm of that check; or zero
 
+	relapsed bool // its object was ready, and was not any more when all else had settled
+
 	base observation // the object after our write, or when its deletion was requested
 	seen observation // the latest observation of the object
 }
@@ -116,6 +118,8 @@ type run struct {
 	refusing time.Time // first write of a dry run for which a webhook could not be called; or zero
 	waiting  int       // written steps that have not settled
 	failing  int       // waiting steps whose objects have failed
+	open     int       // steps with objects that have not settled
+	applies  int       // those of them that apply objects
 	// workloads behind the Services of webhooks that cannot be called
 	serving   map[object.Ref][]int
 	alarms    alarms
@@ -193,6 +197,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 	r.diagnosis.logs = logReader{
 		cluster: e.Cluster, lines: o.LogLines, quotes: make(chan logQuote),
 	}
+	r.countOpen()
 	r.groupOf = grouped(objectsOf(p))
 	for i, step := range p.Steps {
 		if step.Op.IsObject() {
@@ -337,10 +342,12 @@ func (r *run) handle(ctx context.Context, m message) {
 		return
 	}
 	t := &r.tracks[m.step]
-	if m.seen.err == nil &&
-		(t.settled == event.Succeeded && !r.sources[r.plan.Steps[m.step].Ref] || t.waiting &&
-			m.seen.before(t.base)) {
-		return // no step waits for the object, or the observation predates our write
+	if t.settled == event.Succeeded && !r.sources[r.plan.Steps[m.step].Ref] && m.seen.err == nil {
+		r.keep(m.step, m.seen)
+		return // no step waits for the object
+	}
+	if t.waiting && m.seen.err == nil && m.seen.before(t.base) {
+		return // the observation predates our write
 	}
 	if m.seen.err != nil {
 		r.unseen(m.step, m.seen.err)

@@ -151,6 +151,16 @@ func (s *schedule) block(k, by int) {
 	s.stuck = append(s.stuck, blocked{step: k, by: by})
 }
 
+// reopen takes back that a step has succeeded. Those of its dependents that have not started wait
+// for it again.
+func (s *schedule) reopen(i int) {
+	s.state[i], s.outcome[i] = written, ""
+	s.unsettled++
+	for _, k := range s.dependants[i] {
+		s.edges[k]++
+	}
+}
+
 // release lets the dependents of a step start as if it had succeeded. It reports false if it has
 // done so before.
 func (s *schedule) release(i int) bool {

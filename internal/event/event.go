@@ -20,7 +20,8 @@ type Kind string
 
 // The kinds of events. A step that concerns an object has any number of Retried, then one Acted, at
 // most one Waiting, any number of Observed, and one Settled. Only an interrupted step lacks its
-// Acted, unless it has deleted its object to recreate it.
+// Acted, unless it has deleted its object to recreate it. A step that has succeeded may be waited
+// for once more, before the run ends: another Waiting says so, and another Settled ends it.
 const (
 	Acted    Kind = "acted"    // the write ended: Op, Outcome and Err hold the result
 	Waiting  Kind = "waiting"  // the object is written but not ready yet, or not deleted yet
@@ -77,6 +78,7 @@ type Event struct {
 	Err    error         `json:"-"`
 
 	Released    bool `json:"released,omitempty"` // dependents may start although it is not ready
+	Relapsed    bool `json:"relapsed,omitempty"` // Waiting: the step had succeeded before
 	StepTimeout bool `json:"own,omitempty"`      // the step's own limit expired, not that of the run
 
 	// Children are the child objects that the rules show beside the object (Waiting, Observed,

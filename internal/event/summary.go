@@ -26,6 +26,10 @@ func (s *Summary) Add(e Event) {
 		if e.NotRecreated {
 			s.NotRecreated++
 		}
+	case Waiting:
+		if e.Relapsed {
+			s.Settled[Succeeded]--
+		}
 	case Settled:
 		if s.Settled == nil {
 			s.Settled = map[Outcome]int{}

@@ -98,9 +98,12 @@ func (l *Lock) Count(total int, sink event.Sink) event.Sink {
 	}
 	done := 0
 	return func(e event.Event) {
-		if e.Kind == event.Settled {
+		switch {
+		case e.Kind == event.Settled:
 			done++
 			l.setProgress(done, total)
+		case e.Relapsed:
+			done--
 		}
 		sink(e)
 	}

@@ -137,7 +137,10 @@ func (m *phasePrinter) Event(e event.Event) {
 			m.printWait(e)
 		}
 		if e.Kind == event.Waiting {
-			step.waiting = e
+			if step.waiting = e; e.Relapsed {
+				step.settled = event.Event{}
+				m.open++
+			}
 			break
 		}
 		step.settled = e

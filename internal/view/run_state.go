@@ -74,6 +74,10 @@ func (b *RunState) Add(e event.Event) {
 		b.writes(b.Plan.Steps[e.Step].Op).add(e)
 	case event.Waiting:
 		row.Waited = true
+		if e.Relapsed {
+			row.Settled = ""
+			b.Waits.Succeeded--
+		}
 	case event.Retried:
 		row.Waited = row.Waited || e.Status.State == ready.Terminating
 	case event.Settled:

@@ -122,7 +122,7 @@ func (t *table) Event(e event.Event) {
 	case event.Settled:
 		m.Settled = &e
 	case event.Waiting:
-		m.Waiting = true
+		m.Waiting, m.Settled = true, nil
 	}
 	if e.Status.State != "" {
 		m.Status, m.Facts = e.Status, e.Facts

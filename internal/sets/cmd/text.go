@@ -94,6 +94,9 @@ func (w wording) eventLines(b *view.RunState, e event.Event) []string {
 				" is ready, which serves a webhook for it: " + indented(e.Err)}
 		}
 	case event.Waiting:
+		if e.Relapsed {
+			return []string{e.Ref.Short() + " is not ready any more: " + e.Status.Message}
+		}
 		return []string{e.Ref.Short() + " reconcile pending" + deletionWarning(e)}
 	case event.Explained:
 		return append([]string{e.Ref.Short() + " is not " + view.Goal(e.Op) + ":"}, view.Causes(e)...)
