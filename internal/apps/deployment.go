@@ -75,8 +75,14 @@ func (c *Client) PrepareDeploy(ctx context.Context, r DeployRequest) (*Deploymen
 	if err := d.checkWrites(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.run.buildPlan(); err != nil || !r.Run.RecreateDeleted {
+	if err := d.run.buildPlan(); err != nil {
 		return d, err
+	}
+	if !d.lastSucceeded() {
+		d.run.plan.Unproven = d.run.recorded()
+	}
+	if !r.Run.RecreateDeleted {
+		return d, nil
 	}
 	return d, engine.CheckNamespaces(ctx, c.Cluster, d.run.plan)
 }
@@ -305,14 +311,18 @@ func (d *Deployment) unlistedNamespaces() []string {
 	return d.live.unlistable.within(d.app.Meta.LastDeployment.Namespaces)
 }
 
+// lastSucceeded reports whether the last deployment succeeded, or there was none.
+func (d *Deployment) lastSucceeded() bool {
+	last := d.app.Meta.LastDeployment
+	return last.StartedAt.IsZero() || last.Successful != nil && *last.Successful
+}
+
 // recordUnchanged records a deployment that had nothing to do, if the last one did not succeed or
 // was killed: all of the app is in place now. A deployment that did not see all of it, or did not
 // check that it is ready, records nothing.
 func (d *Deployment) recordUnchanged(ctx context.Context) error {
-	last := d.app.Meta.LastDeployment
-	succeeded := last.Successful != nil && *last.Successful
 	saw := len(d.selected) == len(d.inputs) && !d.run.excluded && !d.req.Patch && d.req.Run.Wait
-	if last.StartedAt.IsZero() || succeeded || !saw {
+	if d.lastSucceeded() || !saw {
 		return nil
 	}
 	if err := d.app.CloseLast(ctx); err != nil {

@@ -158,7 +158,7 @@ func (e *Engine) makePlan(ctx context.Context, req Request) (*plan.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	in.Unwritten = object.NewSet(state.Unwritten...)
+	in.Unwritten, in.Unproven = object.NewSet(state.Unwritten...), state.Unproven()
 	in.Policy.Owner.Records = state.Holders
 	if in.Autoscalers, err = Autoscalers(ctx, e.Cluster, in.ScaledNamespaces()); err != nil {
 		return nil, err

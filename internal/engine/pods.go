@@ -66,10 +66,10 @@ func (r *run) judgePods(ctx context.Context, i int) {
 }
 
 // trialOf returns why an object that is ready by the rules is not yet, by the clock of this
-// machine; nil if it is. The pods of an object that the run did not change are looked at only if
-// they may not have been ready a moment ago, as far as its status and probes tell, and those of an
-// observed one if it does not say that they have been ready for a while. A run warns, once, that
-// the user may not list them.
+// machine; nil if it is. The pods of an object that the run did not change are looked at only if it
+// was not ready at the end of the last run, or if they may not have been ready a moment ago, as far
+// as its status and probes tell; those of an observed one if it does not say that they have been
+// ready for a while. A run warns, once, that the user may not list them.
 func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	t, now, ahead := &r.tracks[i], time.Now(), r.engine.Cluster.ClockAhead()
 	w := t.seen.trial.workload
@@ -77,7 +77,8 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	if r.observing == nil {
 		needed = w.MayBeDisturbed
 	}
-	if t.written.IsZero() && !needed(now.Add(ahead)) {
+	changed := !t.written.IsZero() || r.unproven.Has(r.plan.Steps[i].Ref)
+	if !changed && !needed(now.Add(ahead)) {
 		return nil
 	}
 	listed, err := r.podsListed(ctx, i)
@@ -92,7 +93,7 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	switch {
 	case found != nil && !found.Until.IsZero():
 		found.Until = found.Until.Add(-ahead)
-	case found == nil && !t.written.IsZero():
+	case found == nil && changed:
 		found = r.firstTrialOf(ctx, i, now, ahead)
 	}
 	warns := r.observing == nil && w.MayHideCrashes()
@@ -104,8 +105,8 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	return found
 }
 
-// firstTrialOf returns why an object that the run has changed, and whose pods are ready, is not
-// ready yet; nil if it is. Meanwhile the failures of its liveness probes are looked for.
+// firstTrialOf returns why an object that the run, or one before it that failed, has changed, and
+// whose pods are ready, is not ready yet; nil if it is. Meanwhile the failures of its liveness probes are looked for.
 func (r *run) firstTrialOf(
 	ctx context.Context, i int, now time.Time, ahead time.Duration,
 ) *ready.Trial {

@@ -108,6 +108,7 @@ type run struct {
 	// steps of definitions by the kinds that these define
 	definitions    map[schema.GroupKind]*plan.Step
 	triesCreations bool                // a client dry run asks the server about creations
+	unproven       *object.Set         // those of the plan
 	sources        map[object.Ref]bool // objects from which other objects take values
 	messages       chan message
 	secretTexts    func() *diff.Masker // hides the values of the Secrets of the set
@@ -177,7 +178,7 @@ func newRun(e *Engine, p *plan.Plan, o Options, sink event.Sink) *run {
 		index:    p.Index(),
 
 		definitions: definitionSteps(p), triesCreations: p.Creations() <= o.TryCreations,
-		sources:  sources(p),
+		sources: sources(p), unproven: object.NewSet(p.Unproven...),
 		messages: make(chan message), secretTexts: sync.OnceValue(p.SecretTexts),
 		writes: writeLimit{
 			fixed:     o.Concurrency > 0,

@@ -11,26 +11,37 @@ import (
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/record"
 )
 
 // The status of a workload that the run does not change may be that of the moment at which a
 // container that crashes runs. Its pods are looked at if no probe and no condition shows that.
 func TestUnchangedWorkloadsAreJudgedByTheirPods(t *testing.T) {
+	const then = "1999-12-31T00:00:00Z"
+	available := map[string]any{"conditions": []any{
+		map[string]any{"type": "Available", "status": "True", "lastTransitionTime": then},
+		map[string]any{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable",
+			"lastTransitionTime": then}}}
+	lacks := func(some string) map[string]any {
+		return map[string]any{"strategy": map[string]any{
+			"rollingUpdate": map[string]any{"maxUnavailable": some}}}
+	}
 	for _, c := range []struct {
 		name   string
 		kind   string
 		probed bool
 		status map[string]any
 		spec   map[string]any
+		failed bool // according to the record
 		want   time.Duration
 	}{
-		{"StatefulSet", "StatefulSet", false, nil, nil, 6500 * time.Millisecond},
-		{"StatefulSet with a probe", "StatefulSet", true, nil, nil, 0},
-		{"Deployment that lacks some pods", "Deployment", false, map[string]any{
-			"conditions": []any{map[string]any{"type": "Available", "status": "True"}, map[string]any{
-				"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}}},
-			map[string]any{"strategy": map[string]any{
-				"rollingUpdate": map[string]any{"maxUnavailable": "50%"}}}, 6500 * time.Millisecond},
+		{"StatefulSet", "StatefulSet", false, nil, nil, false, 6500 * time.Millisecond},
+		{"StatefulSet with a probe", "StatefulSet", true, nil, nil, false, 0},
+		{"Deployment that is available since its rollout", "Deployment", false, available, lacks("25%"), false, 0},
+		{"Deployment of a run that failed", "Deployment", false, available, lacks("25%"), true,
+			6500 * time.Millisecond},
+		{"Deployment that lacks some pods", "Deployment", false, available, lacks("50%"), false,
+			6500 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -48,6 +59,9 @@ func TestUnchangedWorkloadsAreJudgedByTheirPods(t *testing.T) {
 				o := engine.Options{DryRun: engine.DryRunNone, Pods: engine.CheckPods()}
 				if _, err := w.apply(t.Context(), policy(), o, want(obj)...); err != nil {
 					t.Fatal(err)
+				}
+				if c.failed {
+					w.store.State.Members[0].Reconcile = record.TimedOut
 				}
 				w.Put(w.restarted(name, 3*time.Second))
 				began := time.Now()

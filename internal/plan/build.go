@@ -44,6 +44,7 @@ func Build(in Input) (*Plan, error) {
 		Recorded:           in.Recorded,
 		Forgotten:          b.forgotten,
 		Unadopted:          b.unadopted(),
+		Unproven:           in.Unproven,
 		ServerSide:         in.Policy.ServerSide,
 		Manager:            in.Policy.Manager,
 		Force:              in.Policy.Force,

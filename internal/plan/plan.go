@@ -251,6 +251,10 @@ type Plan struct {
 	// its mark. They are no members unless the run writes them.
 	Unadopted []object.Ref `json:"unadopted,omitempty"`
 
+	// Unproven are recorded objects that were not ready at the end of the last run, as far as that is
+	// recorded. What the status of an unchanged one says may be true for a moment only.
+	Unproven []object.Ref `json:"unproven,omitempty"`
+
 	// Namespaces are those outside the plan that were looked for, and whether they exist.
 	Namespaces map[string]bool `json:"-"`
 

@@ -33,6 +33,9 @@ type Input struct {
 	Protect  map[object.Ref]Protection                 // objects that must not be deleted
 	Staying  *object.Set                               // recorded, neither desired nor deleted
 
+	// Unproven is that of Plan.
+	Unproven []object.Ref
+
 	// Unwritten are recorded objects of which it is not known that the set has written them.
 	Unwritten *object.Set
 	// Autoscalers are the existing ones in the namespaces of ScaledNamespaces.

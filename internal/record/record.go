@@ -92,6 +92,17 @@ func (s *State) Refs() []object.Ref {
 	return refs
 }
 
+// Unproven returns the applied members that were not ready at the end of the last run.
+func (s *State) Unproven() []object.Ref {
+	var refs []object.Ref
+	for _, m := range s.Members {
+		if m.Strategy == Apply && m.Reconcile != "" && m.Reconcile != Succeeded {
+			refs = append(refs, m.Ref)
+		}
+	}
+	return refs
+}
+
 // Equal reports whether both states hold equal members, in any order.
 func (s *State) Equal(other *State) bool {
 	if len(s.Members) != len(other.Members) {
