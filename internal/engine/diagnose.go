@@ -322,6 +322,8 @@ func (l *logReader) wants(causes []ready.Cause) bool {
 
 // add adds the ends of the logs of failed containers to causes.
 func (l *logReader) add(ctx context.Context, causes []ready.Cause) {
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
 	for i, c := range causes {
 		if c.Container != "" && !c.Gone {
 			log := l.cluster.Log(ctx, c.Object, c.Container, c.Previous, max(l.lines, traceLines))
