@@ -105,7 +105,7 @@ func (s *Set) Apply(ctx context.Context, o ApplyOptions, sink func(Event)) (*Res
 		command: "apply", check: o.Check, limits: o.PlanOptions.check, exact: o.Exact, noWait: o.NoWait,
 		timeout: o.Timeout, history: o.History, holder: o.Holder, restores: s.revision,
 		fields: s.fieldValidation(o.PlanOptions),
-		validate: func(ctx context.Context, op sets.Operation, locked bool) error {
+		validate: func(ctx context.Context, op *sets.Operation, locked bool) error {
 			return s.validate(ctx, op, o.PlanOptions, locked)
 		},
 	}, sink)
@@ -136,10 +136,10 @@ func (s *Set) Destroy(
 type runOptions struct {
 	command string
 	check   func(*Plan) error
-	limits  func(sets.Operation) error
+	limits  func(*sets.Operation) error
 	// validate validates the objects of the plan; nil for none. Fields is what the server does about
 	// unknown fields.
-	validate func(ctx context.Context, op sets.Operation, locked bool) error
+	validate func(ctx context.Context, op *sets.Operation, locked bool) error
 	fields   string
 	exact    bool
 	noWait   bool
@@ -153,9 +153,9 @@ type runOptions struct {
 
 // run locks the set, makes the plan, and runs it.
 func (s *Set) run(
-	ctx context.Context, op sets.Operation, o runOptions, sink func(Event),
+	ctx context.Context, op *sets.Operation, o runOptions, sink func(Event),
 ) (result *Result, err error) {
-	held, run, err := o.holder.acquire(ctx, s.cluster, op.Lock(), o.command)
+	held, run, err := o.holder.acquire(ctx, s.cluster, op.Locked, o.command)
 	if err != nil {
 		return nil, err
 	}
@@ -177,17 +177,17 @@ func (s *Set) run(
 		return nil, err
 	}
 	if o.exact {
-		sets.Guard(op.Plan(), nil)
+		op.Plan.Guard(nil)
 	}
 	recorder := sets.NewRecorder(s.cluster.client, op, o.historyOptions(s.cluster))
 	if o.noWait {
 		recorder.AwaitNothing()
 	}
-	c := newCollector(op.Plan(), sink)
-	summary, err := recorder.Run(ctx, o.engineOptions(), held.Count(len(op.Plan().Refs()), c.add))
+	c := newCollector(op.Plan, sink)
+	summary, err := recorder.Run(ctx, o.engineOptions(), held.Count(len(op.Plan.Refs()), c.add))
 	result = c.result(made, summary)
 	done := err == nil && result.Outcome == Succeeded && len(result.Left) == 0
-	if unrecorded := recorder.Record(ctx, done && !op.LeavesUnknown()); unrecorded != nil {
+	if unrecorded := recorder.Record(ctx, done && !op.Plan.LeavesUnknown()); unrecorded != nil {
 		result.Warning = unrecorded.Error()
 	}
 	result.Revision = recorder.Revision().Number
@@ -197,7 +197,7 @@ func (s *Set) run(
 // makePlan makes and checks the plan of an operation.
 // Locked reports whether the lock of the set is held.
 func makePlan(
-	ctx context.Context, op sets.Operation, o runOptions, locked bool,
+	ctx context.Context, op *sets.Operation, o runOptions, locked bool,
 ) (*Plan, error) {
 	if err := op.MakePlan(ctx); err != nil {
 		return nil, missing(err)
@@ -211,7 +211,7 @@ func makePlan(
 }
 
 // checkPlan returns the plan of an operation unless the options do not allow it.
-func checkPlan(ctx context.Context, op sets.Operation, o runOptions) (*Plan, error) {
+func checkPlan(ctx context.Context, op *sets.Operation, o runOptions) (*Plan, error) {
 	made, err := newPlan(ctx, op)
 	if err == nil && o.limits != nil {
 		err = o.limits(op)

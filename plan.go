@@ -78,7 +78,7 @@ func (o PlanOptions) options(now time.Time) (packages.PlanOptions, error) {
 }
 
 // check returns an error if a plan prunes more than the options allow.
-func (o PlanOptions) check(op sets.Operation) error {
+func (o PlanOptions) check(op *sets.Operation) error {
 	if err := op.CheckEmpty(); err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func (o PlanOptions) check(op sets.Operation) error {
 	if err := limit.Set(o.MaxPrune); err != nil {
 		return fmt.Errorf("invalid limit of what is pruned: %w", err)
 	}
-	if err := limit.Check(op.Plan().Pruned(), len(op.Plan().Recorded)); err != nil {
-		return &PruneLimitError{Pruned: objectsOf(removed(op.Plan())), Err: err}
+	if err := limit.Check(op.Plan.Pruned(), len(op.Plan.Recorded)); err != nil {
+		return &PruneLimitError{Pruned: objectsOf(removed(op.Plan)), Err: err}
 	}
 	return nil
 }
@@ -180,9 +180,9 @@ type Plan struct {
 }
 
 // newPlan returns the plan of an operation.
-func newPlan(ctx context.Context, op sets.Operation) (*Plan, error) {
+func newPlan(ctx context.Context, op *sets.Operation) (*Plan, error) {
 	p := &Plan{}
-	if !op.Plan().Destroys {
+	if !op.Plan.Destroys {
 		saved, err := op.Save(ctx, "")
 		if err != nil {
 			return nil, err
@@ -191,12 +191,12 @@ func newPlan(ctx context.Context, op sets.Operation) (*Plan, error) {
 			return nil, err
 		}
 	}
-	for i := range op.Plan().Steps {
-		if step := &op.Plan().Steps[i]; step.Op.IsObject() {
+	for i := range op.Plan.Steps {
+		if step := &op.Plan.Steps[i]; step.Op.IsObject() {
 			p.Steps = append(p.Steps, Step{
 				Object: Object(step.Ref), Action: actionOf(step.Op), Reason: step.Reason,
 				Source: step.Source,
-			}.withChanges(op.Plan(), step))
+			}.withChanges(op.Plan, step))
 		}
 	}
 	return p, nil
@@ -293,7 +293,7 @@ func (s *Set) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 // prepareApply returns the operation that applies the set.
 func (s *Set) prepareApply(
 	ctx context.Context, o ApplyOptions, definition packages.DefinitionPolicy,
-) (sets.Operation, error) {
+) (*sets.Operation, error) {
 	options, err := o.options(time.Now())
 	if err != nil {
 		return nil, err

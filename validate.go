@@ -60,7 +60,7 @@ func (s *Set) fieldValidation(o PlanOptions) string {
 // validate returns a *ValidationError if the objects of an operation, whose plan is made, must not
 // be written. Locked is that of sets.Validate.
 func (s *Set) validate(
-	ctx context.Context, op sets.Operation, o PlanOptions, locked bool,
+	ctx context.Context, op *sets.Operation, o PlanOptions, locked bool,
 ) error {
 	mode, err := o.validation()
 	if err != nil || mode == ValidateIgnore {

@@ -12,25 +12,22 @@ import (
 	"github.com/muster-deploy/muster/internal/view"
 )
 
-// Operation is a plan that can be run.
-type Operation interface {
-	Plan() *plan.Plan
-	Run(context.Context, engine.Options, event.Sink) (event.Summary, error)
-}
+// Runner runs a plan.
+type Runner func(context.Context, engine.Options, event.Sink) (event.Summary, error)
 
-// RunOperation runs a plan and prints it; held is the lock of the run, or nil. The run continues if
+// RunPlan runs a plan and prints it; held is the lock of the run, or nil. The run continues if
 // the output cannot be written, which is an *OutputError; a closed pipe is not an error. A terminal
 // that disappears interrupts the run, so that its output is missing.
-func RunOperation(
-	ctx context.Context, op Operation, o engine.Options, show view.RunOptions, held *lock.Lock,
+func RunPlan(
+	ctx context.Context, p *plan.Plan, run Runner, o engine.Options, show view.RunOptions,
+	held *lock.Lock,
 ) error {
 	if o.DryRun != engine.DryRunNone && show.Output != view.OutputJSON && !show.Silent {
 		fmt.Fprintf(show.Out, "Dry-run strategy: %s\n", o.DryRun)
 	}
-	p := op.Plan()
 	show.DryRun = o.DryRun != engine.DryRunNone
 	printer := show.Printer(p)
-	summary, err := op.Run(ctx, o, held.Count(len(p.Refs()), printer.Event))
+	summary, err := run(ctx, o, held.Count(len(p.Refs()), printer.Event))
 	closed := printer.Close(err)
 	if err == nil {
 		err = RunError(summary)
@@ -48,13 +45,13 @@ const TryCreations = 100
 // Outlooks runs a plan dry and returns the outlook for each object, in the order of the plan.
 // Fields is what the server does about unknown fields: see cluster.Write.
 func Outlooks(
-	ctx context.Context, env *Env, op Operation, mode engine.DryRun, fields string,
+	ctx context.Context, env *Env, p *plan.Plan, run Runner, mode engine.DryRun, fields string,
 ) ([]view.Outlook, error) {
-	return view.Outlooks(op.Plan(), env.Notice, func(sink event.Sink) error {
+	return view.Outlooks(p, env.Notice, func(sink event.Sink) error {
 		options := engine.Options{
 			DryRun: mode, TryCreations: TryCreations, FieldValidation: fields,
 		}
-		if _, err := op.Run(ctx, options, sink); err != nil {
+		if _, err := run(ctx, options, sink); err != nil {
 			return err
 		}
 		return ctx.Err()

@@ -106,7 +106,8 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 }
 
 // firstTrialOf returns why an object that the run, or one before it that failed, has changed, and
-// whose pods are ready, is not ready yet; nil if it is. Meanwhile the failures of its liveness probes are looked for.
+// whose pods are ready, is not ready yet; nil if it is. Meanwhile the failures of its liveness
+// probes are looked for.
 func (r *run) firstTrialOf(
 	ctx context.Context, i int, now time.Time, ahead time.Duration,
 ) *ready.Trial {

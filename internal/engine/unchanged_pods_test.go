@@ -37,7 +37,8 @@ func TestUnchangedWorkloadsAreJudgedByTheirPods(t *testing.T) {
 	}{
 		{"StatefulSet", "StatefulSet", false, nil, nil, false, 6500 * time.Millisecond},
 		{"StatefulSet with a probe", "StatefulSet", true, nil, nil, false, 0},
-		{"Deployment that is available since its rollout", "Deployment", false, available, lacks("25%"), false, 0},
+		{"Deployment that is available since its rollout", "Deployment", false, available,
+			lacks("25%"), false, 0},
 		{"Deployment of a run that failed", "Deployment", false, available, lacks("25%"), true,
 			6500 * time.Millisecond},
 		{"Deployment that lacks some pods", "Deployment", false, available, lacks("50%"), false,

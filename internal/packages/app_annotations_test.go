@@ -323,13 +323,13 @@ func TestNonce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		saved, err := op.Save(t.Context(), "")
+		saved, err := SavePlan(t.Context(), c, op.Source())
 		if err != nil {
 			t.Fatal(err)
 		}
 		o.Now = o.Now.Add(time.Hour)
 		if op, err = prepared(t, c, p, o); err == nil {
-			err = saved.Check(t.Context(), op)
+			err = compareSaved(t, c, saved, op)
 		}
 		if err != nil {
 			t.Fatal(err)

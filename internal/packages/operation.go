@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -289,15 +288,9 @@ func (o *Operation) MakePlan(ctx context.Context) error {
 	return nil
 }
 
-// AllowDelete makes the plan again, so that it deletes the objects that it held back.
-func (o *Operation) AllowDelete(ctx context.Context) error {
-	o.PermitDelete()
-	return o.MakePlan(ctx)
-}
-
-// PermitDelete lets the next plan delete the objects that this one has held back.
-func (o *Operation) PermitDelete() {
-	for _, ref := range o.plan.HeldBack() {
+// Permit lets the next plan delete the objects that this one has held back.
+func (o *Operation) Permit(held []object.Ref) {
+	for _, ref := range held {
 		o.options.AllowDelete = append(o.options.AllowDelete, ref.GroupKind().String())
 	}
 	o.Policy.Held = o.options.held()
@@ -347,26 +340,6 @@ func (o *Operation) Sources() map[object.Ref]string {
 		sources[object.RefOf(d.Object)] = d.Source
 	}
 	return sources
-}
-
-// Forgotten returns a line for each object that leaves the record because its kind does not exist
-// any more.
-func (o *Operation) Forgotten() []string {
-	var lines []string
-	for _, ref := range o.plan.Forgotten {
-		lines = append(lines, fmt.Sprintf("%s is removed from the record: the cluster does not have "+
-			"the kind %s any more, or has it with another scope, so the object does not exist",
-			ref.Short(), ref.GroupKind()))
-	}
-	return lines
-}
-
-// LeavesUnknown reports whether the plan leaves objects in the record because the cluster cannot
-// describe their kind now.
-func (o *Operation) LeavesUnknown() bool {
-	return slices.ContainsFunc(o.plan.Steps, func(step plan.Step) bool {
-		return step.ReasonCode == plan.ReasonUnserved
-	})
 }
 
 // Recorded reports whether the cluster had a record of the package when the plan was made.

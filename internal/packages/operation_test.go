@@ -158,17 +158,27 @@ func TestApplyDiesAnywhere(t *testing.T) {
 	}
 }
 
-// A saved plan applies to the state for which it was made.
-func TestSavedPlanCheck(t *testing.T) {
-	c := newTestCluster()
-	saved, err := planned(t, c, testPackage(t, "a")).Save(t.Context(), "v1")
+// compareSaved returns an error unless an operation has the plan that was saved.
+func compareSaved(t *testing.T, c PlanCluster, saved *SavedPlan, op *Operation) error {
+	t.Helper()
+	now, err := SavePlan(t.Context(), c, op.Source())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := saved.Check(t.Context(), planned(t, c, testPackage(t, "a"))); err != nil {
+	return saved.Compare(now, op.Source().Noun)
+}
+
+// A saved plan applies to the state for which it was made.
+func TestSavedPlanCheck(t *testing.T) {
+	c := newTestCluster()
+	saved, err := SavePlan(t.Context(), c, planned(t, c, testPackage(t, "a")).Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compareSaved(t, c, saved, planned(t, c, testPackage(t, "a"))); err != nil {
 		t.Errorf("an unchanged plan: %v", err)
 	}
-	err = saved.Check(t.Context(), planned(t, c, testPackage(t, "a", "b")))
+	err = compareSaved(t, c, saved, planned(t, c, testPackage(t, "a", "b")))
 	const want = "the cluster or the package has changed since the plan was created:\n" +
 		"- n/configmap/b is to be created now, and is not in the plan\ncreate a new plan"
 	if err == nil || err.Error() != want {

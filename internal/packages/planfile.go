@@ -52,6 +52,7 @@ type savedStep struct {
 // PlanSource is what a plan is saved from, of either kind of set.
 type PlanSource struct {
 	Version string // of the program
+	Noun    string // of the set: package or app
 	Record  string // identifies the record of the set
 	Objects []any  // all desired objects, as JSON values
 	Options PlanOptions
@@ -60,10 +61,10 @@ type PlanSource struct {
 	Random []string
 }
 
-// Save returns the plan in the format of the file; version is that of the program.
-func (o *Operation) Save(ctx context.Context, version string) (*SavedPlan, error) {
+// Source returns what a saved plan of the operation keeps.
+func (o *Operation) Source() PlanSource {
 	source := PlanSource{
-		Version: version, Record: fmt.Sprintf("%s %s", o.Inventory.Ref, o.Inventory.ID),
+		Noun: "package", Record: fmt.Sprintf("%s %s", o.Inventory.Ref, o.Inventory.ID),
 		Options: o.options, Plan: o.plan,
 	}
 	if o.nonce != "" {
@@ -72,15 +73,7 @@ func (o *Operation) Save(ctx context.Context, version string) (*SavedPlan, error
 	for _, d := range o.Desired {
 		source.Objects = append(source.Objects, d.Object.Object)
 	}
-	return SavePlan(ctx, o.Cluster, source)
-}
-
-// Digest returns the digest of what the plan changes.
-func (o *Operation) Digest() (string, error) {
-	if o.nonce == "" {
-		return o.plan.Digest()
-	}
-	return o.plan.Digest(o.nonce)
+	return source
 }
 
 // PlanCluster is what saving a plan needs of a cluster.

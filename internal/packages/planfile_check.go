@@ -1,7 +1,6 @@
 package packages
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,15 +8,6 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
-
-// Check returns an error unless the plan of an operation is the same as the saved one.
-func (s *SavedPlan) Check(ctx context.Context, o *Operation) error {
-	now, err := o.Save(ctx, "")
-	if err != nil {
-		return err
-	}
-	return s.Compare(now, "package")
-}
 
 // Compare returns an error unless both plans are the same. The set is an app or a package.
 func (s *SavedPlan) Compare(now *SavedPlan, set string) error {

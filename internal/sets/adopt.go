@@ -18,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // AdoptRequest names a set of another tool, and the set that adopts its objects.
@@ -215,13 +216,16 @@ func (a *Adoption) readAgain(ctx context.Context) error {
 }
 
 // PrepareApply returns the operation that marks the objects as those of the new set.
-func (a *Adoption) PrepareApply(ctx context.Context, o packages.ApplyOptions) (Operation, error) {
+func (a *Adoption) PrepareApply(ctx context.Context, o packages.ApplyOptions) (*Operation, error) {
 	o.Adopted = a.members
 	op, err := a.To.PrepareApply(ctx, a.cluster, o)
 	if err != nil {
 		return nil, err
 	}
-	return &adoptOperation{op, a}, nil
+	op.MayBeEmpty = true // nothing is pruned
+	op.Revise = func(ctx context.Context) error { return a.reduce(ctx, op) }
+	op.Begin = func(ctx context.Context) error { return a.begin(ctx, op.Plan) }
+	return op, nil
 }
 
 // own returns what the marks of the new set name. An app that has no record has no ID.
@@ -230,7 +234,7 @@ func (a *Adoption) own(ctx context.Context) (owner.Owner, error) {
 }
 
 // begin writes the folder, and stores what an undo needs, before the first object is marked.
-func (a *Adoption) begin(ctx context.Context, o *adoptOperation) error {
+func (a *Adoption) begin(ctx context.Context, p *plan.Plan) error {
 	if a.draft != nil {
 		file := a.request.Init.File
 		if a.isApp() {
@@ -241,7 +245,7 @@ func (a *Adoption) begin(ctx context.Context, o *adoptOperation) error {
 		}
 		a.draft = nil
 	}
-	a.undo = a.undoInfo(o)
+	a.undo = a.undoInfo(p)
 	if !a.isApp() {
 		own, err := a.own(ctx)
 		if err != nil {

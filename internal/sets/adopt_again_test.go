@@ -75,7 +75,7 @@ func undoOfSecret(t *testing.T, namespace string) (live *unstructured.Unstructur
 	p := &plan.Plan{Steps: []plan.Step{
 		{Ref: object.RefOf(live), Op: plan.Update, Have: live, Want: want},
 	}}
-	return live, a.undoInfo(&adoptOperation{Operation: plannedSet{plan: p}})
+	return live, a.undoInfo(p)
 }
 
 // TestUndoHasNoSecretsOfOthers: what an undo keeps of a Secret in another namespace has no data of

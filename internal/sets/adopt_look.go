@@ -93,7 +93,7 @@ func (a *Adoption) Check() error {
 // inspect finds out what the adoption would do, from the plan of an apply of the new set. It
 // returns the live objects with managed fields.
 func (a *Adoption) inspect(
-	ctx context.Context, op Operation,
+	ctx context.Context, op *Operation,
 ) (map[object.Ref]*unstructured.Unstructured, error) {
 	a.look = &Look{Hooks: a.From.Hooks, Notes: slices.Clone(a.From.Notes)}
 	targets := make([]cluster.Target, len(a.From.Objects))
@@ -153,9 +153,9 @@ func (a *Adoption) noteFiles() {
 
 // checkDescribed adds the objects of the old set that the files do not describe, and objects that
 // they describe and somebody else created.
-func (a *Adoption) checkDescribed(op Operation) {
+func (a *Adoption) checkDescribed(op *Operation) {
 	described := object.NewSet()
-	for _, d := range op.Described() {
+	for _, d := range op.Described {
 		described.Insert(object.RefOf(d.Object))
 		a.checkDropped(d.Object)
 	}
@@ -165,7 +165,7 @@ func (a *Adoption) checkDescribed(op Operation) {
 				ref.String()+" is not described in the folder: describe it, or name a new folder")
 		}
 	}
-	for _, step := range op.Plan().Steps {
+	for _, step := range op.Plan.Steps {
 		if described.Has(step.Ref) && !a.members.Has(step.Ref) && step.Have != nil {
 			a.look.problems = append(a.look.problems, fmt.Sprintf("%s is described in the folder and "+
 				"exists, but %s did not deploy it: take it out", step.Ref, a.From.Title))
@@ -223,8 +223,8 @@ func (a *Adoption) classify(
 }
 
 // differences returns what an apply of the new set would change, beside marks.
-func (a *Adoption) differences(ctx context.Context, op Operation) ([]LiveDifference, error) {
-	outlooks, err := view.Outlooks(op.Plan(), a.request.To.Notice, func(sink event.Sink) error {
+func (a *Adoption) differences(ctx context.Context, op *Operation) ([]LiveDifference, error) {
+	outlooks, err := view.Outlooks(op.Plan, a.request.To.Notice, func(sink event.Sink) error {
 		_, err := op.Run(ctx, engine.Options{DryRun: engine.DryRunClient}, sink)
 		if err == nil {
 			err = ctx.Err()

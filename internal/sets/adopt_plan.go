@@ -14,69 +14,31 @@ import (
 	"github.com/muster-deploy/muster/internal/adopt"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/diff"
-	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// adoptOperation is the apply of the new set, reduced to marks: it creates and deletes nothing, and
-// its updates change labels and annotations of owners, what was applied last, and field managers.
-type adoptOperation struct {
-	Operation
-	adoption *Adoption
-}
-
-// MakePlan makes the plan.
-func (o *adoptOperation) MakePlan(ctx context.Context) error {
-	if err := o.Operation.MakePlan(ctx); err != nil {
+// reduce looks at what the apply of the new set would do, and reduces its plan to marks: it creates
+// and deletes nothing, and its updates change labels and annotations of owners, what was applied
+// last, and field managers.
+func (a *Adoption) reduce(ctx context.Context, op *Operation) error {
+	if err := a.checkNew(op.Recorded); err != nil {
 		return err
 	}
-	if err := o.adoption.checkNew(o.Recorded()); err != nil {
-		return err
-	}
-	return o.reduce(ctx)
-}
-
-// Define makes sure that the cluster can hold the record.
-func (o *adoptOperation) Define(ctx context.Context) (again bool, err error) {
-	if again, err = o.Operation.Define(ctx); err == nil && again {
-		err = o.reduce(ctx)
-	}
-	return again, err
-}
-
-// CheckEmpty returns nil: nothing is pruned.
-func (o *adoptOperation) CheckEmpty() error { return nil }
-
-// Run runs the plan.
-func (o *adoptOperation) Run(
-	ctx context.Context, options engine.Options, sink event.Sink,
-) (event.Summary, error) {
-	if options.DryRun == engine.DryRunNone {
-		if err := o.adoption.begin(ctx, o); err != nil {
-			return event.Summary{}, err
-		}
-	}
-	return o.Operation.Run(ctx, options, sink)
-}
-
-// reduce looks at what the apply would do, and reduces its plan to marks.
-func (o *adoptOperation) reduce(ctx context.Context) error {
-	live, err := o.adoption.inspect(ctx, o.Operation)
+	live, err := a.inspect(ctx, op)
 	if err != nil {
 		return err
 	}
 	r := reduction{
-		adoption: o.adoption, plan: o.Plan(), live: live,
-		marks: o.adoption.From.Marks(o.adoption.isApp()), described: map[object.Ref]any{},
-		differing: o.adoption.look.differing(), former: o.adoption.From.ManifestsByRef(),
+		adoption: a, plan: op.Plan, live: live,
+		marks: a.From.Marks(a.isApp()), described: map[object.Ref]any{},
+		differing: a.look.differing(), former: a.From.ManifestsByRef(),
 	}
-	if r.own, err = o.adoption.own(ctx); err != nil {
+	if r.own, err = a.own(ctx); err != nil {
 		return err
 	}
-	for _, d := range o.Described() {
+	for _, d := range op.Described {
 		r.described[object.RefOf(d.Object)] = d.Object.Object["metadata"]
 	}
 	return r.steps()
@@ -117,15 +79,13 @@ func (r *reduction) step(step *plan.Step) error {
 	case member && live != nil && !step.Op.Removes():
 		return r.mark(step, live)
 	case step.Op.Removes():
-		leaveUnchanged(step)
-		step.Op, step.ReasonCode, step.Reason = plan.Keep, plan.ReasonExcluded, notDescribed
+		step.Exclude(notDescribed)
 	default:
 		reason := r.adoption.From.Title + " does not have it"
 		if member {
 			reason = notFound
 		}
-		leaveUnchanged(step)
-		step.Op, step.ReasonCode, step.Reason = plan.Skip, plan.ReasonExcluded, reason
+		step.Exclude(reason)
 	}
 	return nil
 }
@@ -155,7 +115,7 @@ func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error
 	if err != nil {
 		return err
 	}
-	leaveUnchanged(step)
+	step.Leave()
 	same, former := *step, r.adoption.From.Owners
 	if r.adoption.isApp() && !settled && !forgotten {
 		if err := r.addApplied(same, live, set); err != nil {

@@ -22,8 +22,8 @@ import (
 
 // undoInfo returns what an undo needs: what an interrupted run has stored, which began from an
 // earlier state, and what the plan changes beside that.
-func (a *Adoption) undoInfo(o *adoptOperation) *undoInfo {
-	undo, p := a.undo, o.Plan()
+func (a *Adoption) undoInfo(p *plan.Plan) *undoInfo {
+	undo := a.undo
 	if undo == nil {
 		undo = &undoInfo{Request: a.request.From, From: *a.From}
 	}

@@ -13,14 +13,12 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
-	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets/files"
-	"github.com/muster-deploy/muster/internal/view"
 )
 
 // appSet is the set of an app.
@@ -84,7 +82,7 @@ func (s *appSet) client(c Cluster) *apps.Client {
 // PrepareApply returns the operation that deploys the app.
 func (s *appSet) PrepareApply(
 	ctx context.Context, c Cluster, o packages.ApplyOptions,
-) (Operation, error) {
+) (*Operation, error) {
 	resources, err := files.Resolve(ctx, c, s.objects, s.request.scope(), s.request.warn)
 	if err != nil {
 		return nil, err
@@ -99,8 +97,15 @@ func (s *appSet) PrepareApply(
 		return nil, err
 	}
 	client := s.client(c)
-	return &appOperation{
-		set: s, cluster: c, rules: rules, described: described, options: o.PlanOptions,
+	op := &Operation{
+		Locked: apps.LockSet(s.name()), Described: described, Manifests: described,
+		cluster: c, rules: rules,
+	}
+	if s.manifests != nil {
+		op.Manifests = s.manifests
+	}
+	op.format = &appWork{
+		set: s, options: o.PlanOptions,
 		prepare: func(ctx context.Context, o packages.PlanOptions) (prepared, error) {
 			return client.PrepareDeploy(ctx, apps.DeployRequest{
 				App: s.name(), Group: s.request.Group, Resources: copies(resources),
@@ -112,8 +117,8 @@ func (s *appSet) PrepareApply(
 				Summarize: true, KeepChanges: apps.ChangesToKeep, Run: runOptions(o, rules),
 			})
 		},
-		recorded: func(p prepared) bool { return p.(*apps.Deployment).App().Exists() },
-	}, nil
+	}
+	return op, nil
 }
 
 // copies returns copies of resources without nulls, which are no values: the use case changes its
@@ -129,17 +134,17 @@ func copies(resources []resource.Resource) []resource.Resource {
 // PrepareDestroy returns the operation that deletes the app.
 func (s *appSet) PrepareDestroy(
 	_ context.Context, c Cluster, o packages.DestroyOptions,
-) (Operation, error) {
+) (*Operation, error) {
 	client := s.client(c)
-	return &appOperation{
-		set: s, cluster: c, options: o.PlanOptions,
+	work := &appWork{
+		set: s, options: o.PlanOptions,
 		prepare: func(ctx context.Context, o packages.PlanOptions) (prepared, error) {
 			return client.PrepareDelete(ctx, apps.DeleteRequest{
 				App: s.name(), Search: apps.SearchOptions{RecordedKinds: true}, Run: runOptions(o, nil),
 			})
 		},
-		recorded: func(p prepared) bool { return p.(*apps.Deletion).Found() },
-	}, nil
+	}
+	return &Operation{Locked: apps.LockSet(s.name()), cluster: c, format: work}, nil
 }
 
 // Targets returns the objects that carry the label of the app.
@@ -258,152 +263,89 @@ func (n notes) Debug(string, ...string) {}
 
 // prepared is a prepared deployment or deletion.
 type prepared interface {
-	runner
 	App() *app.App // nil if it does not exist
+	Plan() *plan.Plan
+	Run(context.Context, engine.Options, event.Sink) (event.Summary, error)
 }
 
-// appOperation is an operation on an app.
-type appOperation struct {
-	prepared  // nil before MakePlan
-	set       *appSet
-	cluster   Cluster
-	rules     *ready.RuleSet
-	described []plan.Desired
-	options   packages.PlanOptions
-	prepare   func(context.Context, packages.PlanOptions) (prepared, error)
-	recorded  func(prepared) bool
+// appWork is the part of an operation on an app that depends on its record.
+type appWork struct {
+	set      *appSet
+	options  packages.PlanOptions
+	prepare  func(context.Context, packages.PlanOptions) (prepared, error)
+	prepared prepared // nil before makePlan
 }
 
-// Lock returns what is locked during the operation.
-func (o *appOperation) Lock() lock.Set { return apps.LockSet(o.set.name()) }
-
-// MakePlan reads the record and the cluster, and makes the plan.
-func (o *appOperation) MakePlan(ctx context.Context) (err error) {
-	if o.prepared, err = o.prepare(ctx, o.options); err != nil {
-		return o.set.nativeError(err)
+func (w *appWork) makePlan(ctx context.Context, op *Operation) (err error) {
+	if w.prepared, err = w.prepare(ctx, w.options); err != nil {
+		return w.set.nativeError(err)
 	}
-	leaveCompleted(ctx, o.cluster, o, o.options, nil, o.set.request.Now())
+	op.Plan, op.Recorded, op.Unfinished = w.prepared.Plan(), false, false
+	if a := w.prepared.App(); a != nil && a.Exists() {
+		result := appResult(a)
+		op.Recorded, op.Unfinished = true, result == Unfinished || result == Failed
+	}
+	op.Basis = Basis{
+		Options: w.options, Group: w.set.request.Group, Rules: w.set.ruleFiles,
+		Partial: partial(w.options, w.options.NoPrune),
+	}
+	leaveCompleted(ctx, op, w.options, nil, w.set.request.Now())
 	return nil
 }
 
-// AllowDelete makes the plan again, so that it deletes the objects that it held back.
-func (o *appOperation) AllowDelete(ctx context.Context) error {
-	for _, ref := range o.Plan().HeldBack() {
-		o.options.AllowDelete = append(o.options.AllowDelete, ref.GroupKind().String())
+func (w *appWork) permit(held []object.Ref) {
+	for _, ref := range held {
+		w.options.AllowDelete = append(w.options.AllowDelete, ref.GroupKind().String())
 	}
-	return o.MakePlan(ctx)
 }
 
-// CheckEmpty returns an error if the files describe no object and the plan removes some, unless the
-// options allow that.
-func (o *appOperation) CheckEmpty() error {
-	p, empty := o.Plan(), o.set.empty
+func (w *appWork) checkEmpty(op *Operation) error {
+	p, empty := op.Plan, w.set.empty
 	switch {
-	case p.Destroys || o.options.AllowEmpty:
+	case p.Destroys || w.options.AllowEmpty:
 		return nil
-	case len(o.described) > 0 && len(empty) > 0 && p.Removes():
+	case len(op.Described) > 0 && len(empty) > 0 && p.Removes():
 		return fmt.Errorf("-f %s describes no object, and objects would be pruned that the other files "+
 			"do not describe; nothing was applied or deleted\n"+
 			"check that no manifest is missing, or use --allow-empty to prune, --no-prune to keep them",
 			strings.Join(empty, ", -f "))
-	case len(o.described) > 0:
+	case len(op.Described) > 0:
 		return nil
-	case !o.Recorded():
+	case !op.Recorded:
 		return fmt.Errorf("%s describes no object, and there is no such app yet: no file with an object "+
 			"was found whose name ends in .yaml, .yml or .json; --allow-empty records the app anyway",
-			o.set.Title())
+			w.set.Title())
 	case !p.Removes():
 		return nil
 	}
-	return &packages.EmptyError{Set: o.set.Title(), Removed: len(p.Recorded)}
+	return &packages.EmptyError{Set: w.set.Title(), Removed: len(p.Recorded)}
 }
 
-// Described returns the desired objects, with the file and document of each.
-func (o *appOperation) Described() []plan.Desired { return o.described }
-
-// Manifests returns the desired objects as their files have them, in their namespaces.
-func (o *appOperation) Manifests() []plan.Desired {
-	if o.set.manifests != nil {
-		return o.set.manifests
-	}
-	return o.described
-}
-
-// Basis returns what the operation is made from.
-func (o *appOperation) Basis() Basis {
-	return Basis{
-		Options: o.options, Group: o.set.request.Group, Rules: o.set.ruleFiles,
-		Partial: partial(o.options, o.options.NoPrune),
-	}
-}
-
-// History returns the app for its history.
-func (o *appOperation) History() history.Set { return o.set.history(o.App()) }
-
-// UnknownGroups returns the groups that change rules of described objects name and no object has.
-func (o *appOperation) UnknownGroups() map[object.Ref][]string {
-	if d, ok := o.prepared.(*apps.Deployment); ok {
+func (w *appWork) unknownGroups() map[object.Ref][]string {
+	if d, ok := w.prepared.(*apps.Deployment); ok {
 		return d.UnknownGroups()
 	}
 	return nil
 }
 
-// Recorded reports whether the app existed when the plan was made.
-func (o *appOperation) Recorded() bool { return o.recorded(o.prepared) }
+func (w *appWork) history() history.Set { return w.set.history(w.prepared.App()) }
 
-// Unfinished reports whether the record says that the run before did not succeed.
-func (o *appOperation) Unfinished() bool {
-	result := appResult(o.App())
-	return result == Unfinished || result == Failed
-}
+// defines returns nothing: every cluster knows the kind of the record of an app.
+func (w *appWork) defines() string { return "" }
 
-// Forgotten returns nothing: the record of an app lists kinds, and no objects.
-func (o *appOperation) Forgotten() []string { return nil }
+func (w *appWork) define(context.Context) (bool, error) { return false, nil }
 
-// Defines returns nothing: every cluster knows the kind of the record of an app.
-func (o *appOperation) Defines() string { return "" }
-
-// Define does nothing.
-func (o *appOperation) Define(context.Context) (again bool, err error) { return false, nil }
-
-// LeavesUnknown returns false: a deletion that does not see all kinds of the app is refused.
-func (o *appOperation) LeavesUnknown() bool { return false }
-
-// Run runs the plan and records the result.
-func (o *appOperation) Run(
-	ctx context.Context, options engine.Options, sink event.Sink,
+func (w *appWork) run(
+	ctx context.Context, _ *plan.Plan, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	summary, err := countRefused(ctx, o.prepared, options, sink)
-	return summary, o.set.nativeError(err)
+	summary, err := w.prepared.Run(ctx, options, sink)
+	return summary, w.set.nativeError(err)
 }
 
-// Children returns what controllers created for objects of the app.
-func (o *appOperation) Children(ctx context.Context) view.ChildRows {
-	return packages.ChildRows(ctx, o.cluster, o.rules)
-}
-
-// Save returns the plan of a deployment in the format of a file.
-func (o *appOperation) Save(ctx context.Context, version string) (*packages.SavedPlan, error) {
-	d := o.prepared.(*apps.Deployment)
-	return packages.SavePlan(ctx, o.cluster, packages.PlanSource{
-		Version: version, Record: d.Identity(), Objects: d.Objects(), Options: o.options,
-		Plan: d.Plan(), Random: d.Random(),
-	})
-}
-
-// Digest returns the digest of what the plan changes.
-func (o *appOperation) Digest() (string, error) {
-	if d, ok := o.prepared.(*apps.Deployment); ok {
-		return d.Plan().Digest(d.Random()...)
+func (w *appWork) source() packages.PlanSource {
+	source := packages.PlanSource{Noun: "app", Options: w.options}
+	if d, ok := w.prepared.(*apps.Deployment); ok {
+		source.Record, source.Objects, source.Random = d.Identity(), d.Objects(), d.Random()
 	}
-	return o.Plan().Digest()
-}
-
-// Check returns an error unless the plan is the same as a saved one.
-func (o *appOperation) Check(ctx context.Context, saved *packages.SavedPlan) error {
-	now, err := o.Save(ctx, "")
-	if err != nil {
-		return err
-	}
-	return saved.Compare(now, "app")
+	return source
 }

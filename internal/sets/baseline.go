@@ -143,7 +143,7 @@ func openFiles(ctx context.Context, c Cluster, r Request) (*Baseline, error) {
 	}
 	b := &Baseline{
 		Title: set.Title(), Text: "the files", set: set, app: r.App != "", cluster: c,
-		desired: op.Manifests(), request: r,
+		desired: op.Manifests, request: r,
 	}
 	return b, b.readRules()
 }

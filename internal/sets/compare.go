@@ -227,7 +227,7 @@ func (s *States) compareLive(ctx context.Context, state *State) (*Comparison, er
 	if options.ServerSide {
 		mode = engine.DryRunServer
 	}
-	outlooks, err := view.Outlooks(op.Plan(), s.Request.Notice, func(sink event.Sink) error {
+	outlooks, err := view.Outlooks(op.Plan, s.Request.Notice, func(sink event.Sink) error {
 		if _, err := op.Run(ctx, engine.Options{DryRun: mode}, sink); err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (s *States) compareLive(ctx context.Context, state *State) (*Comparison, er
 		if obj, ok := incomplete[o.Step.Ref]; ok {
 			known = &obj
 		}
-		c.addOutlook(op.Plan(), o, known)
+		c.addOutlook(op.Plan, o, known)
 	}
 	return c, nil
 }

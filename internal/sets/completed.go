@@ -189,9 +189,9 @@ type forgotten struct {
 // about to start: if the run is killed, it writes no revision that says what became of them. It
 // asks for revisions only if there are such Jobs. A failure counts for nothing: a run that is not
 // killed writes a revision, or takes back what was forgotten.
-func forgetStarted(ctx context.Context, s history.Store, op Operation) (f forgotten) {
-	started := startedJobs(op.Plan())
-	if started.Len() == 0 || !op.Recorded() {
+func forgetStarted(ctx context.Context, s history.Store, op *Operation) (f forgotten) {
+	started := startedJobs(op.Plan)
+	if started.Len() == 0 || !op.Recorded {
 		return f
 	}
 	if s.Set = op.History(); s.Set.ID == "" {
@@ -216,7 +216,7 @@ func forgetStarted(ctx context.Context, s history.Store, op Operation) (f forgot
 // takeBack lets the revision say again that the Jobs have succeeded, after a run that has written
 // nothing, unless the guard of the run has ended: another run may start them. A failure counts for
 // nothing: the Jobs are started once more.
-func (f forgotten) takeBack(ctx context.Context, s history.Store, op Operation) {
+func (f forgotten) takeBack(ctx context.Context, s history.Store, op *Operation) {
 	if len(f.jobs) == 0 {
 		return
 	}
@@ -260,14 +260,13 @@ func keepCompleted(
 // is to be created again. It reads the history only if the plan creates such a Job. Members are the
 // objects of the record, nil if it lists none: a Job that is not among them is a new one.
 func leaveCompleted(
-	ctx context.Context, c Cluster, op Operation, o packages.PlanOptions, members []object.Ref,
-	now time.Time,
+	ctx context.Context, op *Operation, o packages.PlanOptions, members []object.Ref, now time.Time,
 ) {
-	jobs, set := createdJobs(op.Plan(), members), op.History()
-	if len(jobs) == 0 || o.Recreates(jobKind) || !op.Recorded() || set.ID == "" {
+	jobs, set := createdJobs(op.Plan, members), op.History()
+	if len(jobs) == 0 || o.Recreates(jobKind) || !op.Recorded || set.ID == "" {
 		return
 	}
-	revision, err := newestCompleted(ctx, storeOf(c, set))
+	revision, err := newestCompleted(ctx, storeOf(op.cluster, set))
 	switch {
 	case err != nil:
 		for _, step := range jobs {
@@ -316,13 +315,13 @@ func recreatesDeleted(step *plan.Step) bool {
 
 // completeJobs lets those of the steps do nothing whose Jobs have succeeded, as a revision says,
 // and have removed themselves.
-func completeJobs(op Operation, jobs []*plan.Step, revision *history.Revision, now time.Time) {
+func completeJobs(op *Operation, jobs []*plan.Step, revision *history.Revision, now time.Time) {
 	known := completionsOf(revision)
 	manifests := map[object.Ref]*unstructured.Unstructured{}
-	for _, d := range op.Manifests() {
+	for _, d := range op.Manifests {
 		manifests[object.RefOf(d.Object)] = d.Object
 	}
-	p := op.Plan()
+	p := op.Plan
 	index := p.Index()
 	for _, step := range jobs {
 		if known[step.Ref].removed(manifests[step.Ref], now) &&

@@ -20,23 +20,6 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// jobsSet is an operation on Jobs that remove themselves.
-type jobsSet struct {
-	recordedSet
-	jobs []history.Object
-	plan *plan.Plan
-}
-
-func (o jobsSet) Plan() *plan.Plan { return o.plan }
-func (o jobsSet) Recorded() bool   { return true }
-
-func (o jobsSet) Manifests() (all []plan.Desired) {
-	for _, job := range o.jobs {
-		all = append(all, plan.Desired{Object: job.Unstructured, Source: job.Source})
-	}
-	return all
-}
-
 func jobOf(name string, completed time.Time) history.Object {
 	job := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "batch/v1", "kind": "Job",
@@ -84,7 +67,11 @@ func runJobs(
 	if _, err := store.Write(t.Context(), history.Revision{Meta: meta, Objects: jobs}); err != nil {
 		t.Fatal(err)
 	}
-	op := jobsSet{recordedSet: recordedSet{emitter: emitter{events: events}}, jobs: jobs, plan: p}
+	op := emitting(p, events...)
+	op.Recorded = true
+	for _, job := range jobs {
+		op.Manifests = append(op.Manifests, plan.Desired{Object: job.Unstructured, Source: job.Source})
+	}
 	r := NewRecorder(fullCluster{server}, op, HistoryOptions{Limit: 9, Now: time.Now,
 		Describe: func(context.Context) history.Meta { return history.Meta{} }})
 	_, err := r.Run(t.Context(), engine.Options{DryRun: mode}, func(event.Event) {})
@@ -245,9 +232,9 @@ func TestDamagedHistory(t *testing.T) {
 	server := &enginetest.Cluster{}
 	r := runJobs(t, server, map[string]plan.Step{"a": {Op: plan.Create}}, nil, engine.DryRunServer)
 	damage(t, server)
-	leaveCompleted(t.Context(), fullCluster{server}, r.Operation, packages.PlanOptions{}, nil,
-		time.Now())
-	step := r.Plan().Steps[0]
+	r.Operation.cluster = fullCluster{server}
+	leaveCompleted(t.Context(), r.Operation, packages.PlanOptions{}, nil, time.Now())
+	step := r.Plan.Steps[0]
 	if step.Op != plan.Create || !strings.Contains(step.Reason, "it may have succeeded before") {
 		t.Errorf("the step is %s: %s", step.Op, step.Reason)
 	}

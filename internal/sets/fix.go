@@ -28,9 +28,9 @@ type FixOptions struct {
 
 // Fix is an operation that puts back what drifted from a baseline, and changes nothing else.
 type Fix struct {
-	Operation // that applies all of the baseline
-	baseline  *Baseline
-	options   FixOptions
+	*Operation // that applies all of the baseline
+	baseline   *Baseline
+	options    FixOptions
 
 	drift *Drift
 	left  []LeftDrift
@@ -69,8 +69,10 @@ func (e *NewerError) Error() string {
 
 // NewFix returns the operation that puts back what drifted. All applies the whole baseline without
 // pruning anything but, with DeleteAdded, objects of an app.
-func (b *Baseline) NewFix(all Operation, o FixOptions) *Fix {
-	return &Fix{Operation: all, baseline: b, options: o}
+func (b *Baseline) NewFix(all *Operation, o FixOptions) *Fix {
+	f := &Fix{Operation: all, baseline: b, options: o}
+	all.MayBeEmpty, all.Revise = true, f.revise
+	return f
 }
 
 // Drift returns what was found when the plan was made.
@@ -131,41 +133,6 @@ func remaining(found *Drift, known map[object.Ref]string) (all []LeftDrift) {
 	return all
 }
 
-// MakePlan compares the set with the baseline, and makes the plan.
-func (f *Fix) MakePlan(ctx context.Context) error {
-	if err := f.Operation.MakePlan(ctx); err != nil {
-		return err
-	}
-	return f.revise(ctx)
-}
-
-// AllowDelete makes the plan again, so that it deletes the objects that it held back.
-func (f *Fix) AllowDelete(ctx context.Context) error {
-	if err := f.Operation.AllowDelete(ctx); err != nil {
-		return err
-	}
-	return f.revise(ctx)
-}
-
-// Define makes sure that the cluster can hold the record.
-func (f *Fix) Define(ctx context.Context) (again bool, err error) {
-	if again, err = f.Operation.Define(ctx); err == nil && again {
-		err = f.revise(ctx)
-	}
-	return again, err
-}
-
-// Basis returns what the operation is made from. What drifted is no part of the set, so that its
-// revision describes the whole set.
-func (f *Fix) Basis() Basis {
-	basis := f.Operation.Basis()
-	basis.Options.NoPrune, basis.Partial = false, ""
-	return basis
-}
-
-// CheckEmpty returns nil: nothing is pruned because it is no longer described.
-func (f *Fix) CheckEmpty() error { return nil }
-
 // CheckCurrent returns an error if the set was deployed since the baseline was read, or if its last
 // run did not succeed and has no revision: then it is not known what the set should be. It is
 // called under the lock of the set, once the plan is made.
@@ -174,7 +141,7 @@ func (f *Fix) CheckCurrent(ctx context.Context) error {
 	if b.Revision == nil {
 		return nil // the files say what the set should be
 	}
-	if f.Unfinished() && b.last.WasApplied() {
+	if f.Unfinished && b.last.WasApplied() {
 		return fmt.Errorf("the last run of %s did not succeed and has no revision, so that its objects "+
 			"may not be those of %s; nothing was changed: apply again, roll back, or compare with the "+
 			"files (--against .)", b.Title, b.Text)
@@ -206,12 +173,14 @@ func newestOf(heads []history.Head) int {
 	return heads[0].Number
 }
 
-// revise compares, and reduces the plan of the whole baseline to what drifted.
+// revise compares, and reduces the plan of the whole baseline to what drifted. What drifted is no
+// part of the set, so that the revision describes the whole set.
 func (f *Fix) revise(ctx context.Context) (err error) {
+	f.Basis.Options.NoPrune, f.Basis.Partial = false, ""
 	if f.drift, err = f.baseline.Find(ctx, f.options.Options); err != nil {
 		return err
 	}
-	r := revision{Fix: f, plan: f.Plan(), drifted: map[object.Ref]*drift.Object{},
+	r := revision{Fix: f, plan: f.Plan, drifted: map[object.Ref]*drift.Object{},
 		created: map[object.Ref]bool{}, fixed: f.drift.sources()}
 	for i := range f.drift.Objects {
 		if o := &f.drift.Objects[i]; o.Counts() {
@@ -275,7 +244,7 @@ func (r *revision) step(step *plan.Step) error {
 		}
 	case step.Op == plan.Create, step.Op == plan.Skip, r.takesNewValues(step):
 	case o == nil || o.Kind != drift.Changed || o.Deleting:
-		leaveUnchanged(step)
+		step.Leave()
 	default:
 		return r.revert(step, o)
 	}
@@ -293,23 +262,6 @@ func (r *revision) takesNewValues(step *plan.Step) bool {
 	return false
 }
 
-// leaveUnchanged makes a step change nothing, also if others change the object meanwhile. Nothing
-// waits for that: it may have been unready before.
-func leaveUnchanged(step *plan.Step) {
-	step.Op, step.Want, step.Wait = plan.Unchanged, step.Have, false
-	step.Patch, step.Disown, step.Diff, step.Contested = diff.Patch{}, diff.Patch{}, nil, nil
-	step.Obstacles, step.TooMany, step.Unmerged = nil, nil, nil
-	step.FullReplace, step.Force, step.Replace, step.Recreate = false, false, "", nil
-	step.Draft, step.Substitutions, step.Unknown = nil, nil, ""
-	step.ReasonCode, step.Reason, step.ReasonRef = "", "", object.Ref{}
-	same := *step
-	step.Reverts = func(live *unstructured.Unstructured) (*plan.Step, error) {
-		next := same
-		next.Have, next.Want = live, live
-		return &next, nil
-	}
-}
-
 // revert makes a step put back the fields that drifted.
 func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 	wanted, live := r.drift.wanted[o.Ref], r.drift.live[o.Ref]
@@ -319,7 +271,7 @@ func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 			return err
 		}
 		if again == nil || !again.Counts() {
-			leaveUnchanged(step)
+			step.Leave()
 			return nil
 		}
 		o = again
@@ -329,7 +281,7 @@ func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 	if step.ServerSide {
 		described = step.Want
 	}
-	leaveUnchanged(step)
+	step.Leave()
 	step.Wait, step.Described = wait, described
 	next, err := r.baseline.reverted(*step, live, o.Drifted(), r.plan.Decider == nil)
 	if err != nil {

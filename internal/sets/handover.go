@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
@@ -170,7 +168,7 @@ func (h *Handover) Lock() lock.Set { return h.locked }
 // while the old set is locked.
 func (h *Handover) PrepareApply(
 	ctx context.Context, o packages.ApplyOptions,
-) (Operation, error) {
+) (*Operation, error) {
 	err := h.list(ctx) // another run may have ended since
 	if err == nil {
 		err = h.identify(ctx)
@@ -184,7 +182,12 @@ func (h *Handover) PrepareApply(
 	if err != nil {
 		return nil, err
 	}
-	return &handoverOperation{op, h}, nil
+	op.Revise = func(context.Context) error {
+		h.guard(op)
+		return nil
+	}
+	op.Begin = func(context.Context) error { return h.begin() } // it writes files
+	return op, nil
 }
 
 // readFormer reads the newest revision of the old set, if it says what the objects do not show:
@@ -221,55 +224,21 @@ func (h *Handover) removedJobs() (jobs []*unstructured.Unstructured) {
 	return jobs
 }
 
-// handoverOperation writes the files of a new package before the cluster is changed, and changes no
-// object that others change meanwhile.
-type handoverOperation struct {
-	Operation
-	handover *Handover
-}
-
-// MakePlan makes the plan.
-func (o *handoverOperation) MakePlan(ctx context.Context) error {
-	err := o.Operation.MakePlan(ctx)
-	if err == nil {
-		o.guard()
+// guard lets a plan change nothing but marks of objects that others do not change meanwhile, and
+// not run Jobs again that the old set has run.
+func (h *Handover) guard(op *Operation) {
+	if op.Basis.former = h.former; h.former != nil {
+		completeJobs(op, createdJobs(op.Plan, nil), h.former, h.now())
 	}
-	return err
+	op.Plan.Guard(content)
 }
 
-// Define makes sure that the cluster can hold the record.
-func (o *handoverOperation) Define(ctx context.Context) (again bool, err error) {
-	if again, err = o.Operation.Define(ctx); err == nil && again {
-		o.guard()
-	}
-	return again, err
-}
-
-// guard lets the plan change nothing but marks, and not run Jobs again that the old set has run.
-func (o *handoverOperation) guard() {
-	if h := o.handover; h.former != nil {
-		completeJobs(o.Operation, createdJobs(o.Plan(), nil), h.former, h.now())
-	}
-	Guard(o.Plan(), content)
-}
-
-// Basis returns what the operation is made from.
-func (o *handoverOperation) Basis() Basis {
-	basis := o.Operation.Basis()
-	basis.former = o.handover.former
-	return basis
-}
-
-// Run runs the plan.
-func (o *handoverOperation) Run(
-	ctx context.Context, options engine.Options, sink event.Sink,
-) (event.Summary, error) {
-	if options.DryRun == engine.DryRunNone {
-		if err := o.handover.begin(); err != nil {
-			return event.Summary{}, err
-		}
-	}
-	return o.Operation.Run(ctx, options, sink)
+// content returns an object without labels and annotations.
+func content(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	obj = obj.DeepCopy()
+	obj.SetLabels(nil)
+	obj.SetAnnotations(nil)
+	return obj
 }
 
 // HandoverError reports objects that a handover would change, create, or lose.

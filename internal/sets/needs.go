@@ -54,7 +54,7 @@ func Needs(
 		return nil, nil, err
 	}
 	refs := object.NewSet()
-	for _, d := range op.Described() {
+	for _, d := range op.Described {
 		refs.Insert(object.RefOf(d.Object))
 		if _, defines := plan.DefinedKind(d.Object); defines {
 			if err := c.LearnKind(ctx, d.Object); err != nil {

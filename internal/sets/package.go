@@ -9,14 +9,12 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
-	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
-	"github.com/muster-deploy/muster/internal/view"
 )
 
 // packageSet is the set of a package.
@@ -70,21 +68,19 @@ func (s *packageSet) Expected() (cluster, where string) { return s.inventory.Exp
 // PrepareApply returns the operation that applies the package.
 func (s *packageSet) PrepareApply(
 	ctx context.Context, c Cluster, o packages.ApplyOptions,
-) (Operation, error) {
+) (*Operation, error) {
 	o.Rules, o.Notice = s.rules, s.request.Notice
 	op, err := s.pkg.Prepare(ctx, c, s.request.scope(), o)
 	if err != nil {
 		return nil, err
 	}
-	return packageOperation{
-		Operation: op, cluster: c, check: op.CheckRecordNamespace, set: s, options: o.PlanOptions,
-	}, nil
+	return s.operation(c, packageWork{op, s, o.PlanOptions, op.CheckRecordNamespace}), nil
 }
 
 // PrepareDestroy returns the operation that deletes what the package deployed.
 func (s *packageSet) PrepareDestroy(
 	ctx context.Context, c Cluster, o packages.DestroyOptions,
-) (Operation, error) {
+) (*Operation, error) {
 	o.Notice = s.request.Notice
 	op, err := packages.PrepareDestroy(c, s.inventory, o)
 	if err != nil {
@@ -93,7 +89,7 @@ func (s *packageSet) PrepareDestroy(
 	if err := packages.CheckDefinition(ctx, c, s.inventory); err != nil {
 		return nil, err
 	}
-	return packageOperation{Operation: op, cluster: c, set: s, options: o.PlanOptions}, nil
+	return s.operation(c, packageWork{op, s, o.PlanOptions, nil}), nil
 }
 
 // Targets returns the objects that the inventory lists.
@@ -135,77 +131,60 @@ func packageHistory(inv *inventory.Inventory) history.Set {
 	}
 }
 
-// packageOperation is an operation on a package.
-type packageOperation struct {
+// packageWork is the part of an operation on a package that depends on its record.
+type packageWork struct {
 	*packages.Operation
-	cluster Cluster
-	check   func(context.Context) error // checks the plan; nil checks nothing
 	set     *packageSet
 	options packages.PlanOptions
+	check   func(context.Context) error // checks the plan; nil checks nothing
 }
 
-// Manifests returns the desired objects as their files have them, in their namespaces.
-func (o packageOperation) Manifests() []plan.Desired {
-	if o.set.manifests != nil {
-		return o.set.manifests
+// operation returns the operation on the package with the given part.
+func (s *packageSet) operation(c Cluster, w packageWork) *Operation {
+	op := &Operation{
+		Locked: packages.LockSet(s.inventory), Described: w.Described(), Manifests: w.Manifests(),
+		cluster: c, rules: w.Rules, format: w,
 	}
-	return o.Operation.Manifests()
+	if s.manifests != nil {
+		op.Manifests = s.manifests
+	}
+	return op
 }
 
-// Basis returns what the operation is made from.
-func (o packageOperation) Basis() Basis {
-	stay := slices.ContainsFunc(o.Plan().Steps, func(s plan.Step) bool {
-		return s.ReasonCode == plan.ReasonNotPruned
-	})
-	return Basis{Options: o.options, Rules: o.set.ruleFiles, Partial: partial(o.options, stay)}
-}
-
-// Lock returns what is locked during the operation.
-func (o packageOperation) Lock() lock.Set { return packages.LockSet(o.Inventory) }
-
-// History returns the inventory for its history.
-func (o packageOperation) History() history.Set { return packageHistory(o.Inventory) }
-
-// MakePlan reads the record and the cluster, and makes the plan.
-func (o packageOperation) MakePlan(ctx context.Context) error {
-	if err := o.Operation.MakePlan(ctx); err != nil {
+func (w packageWork) makePlan(ctx context.Context, op *Operation) error {
+	if err := w.Operation.MakePlan(ctx); err != nil {
 		return err
 	}
-	members := append([]object.Ref{}, o.Plan().Recorded...) // not nil
-	leaveCompleted(ctx, o.cluster, o, o.options, members, o.set.request.Now())
-	if o.check == nil {
+	op.Plan, op.Described = w.Plan(), w.Described()
+	op.Recorded, op.Unfinished = w.Recorded(), w.Unfinished()
+	stay := slices.ContainsFunc(op.Plan.Steps, func(s plan.Step) bool {
+		return s.ReasonCode == plan.ReasonNotPruned
+	})
+	op.Basis = Basis{Options: w.options, Rules: w.set.ruleFiles, Partial: partial(w.options, stay)}
+	members := append([]object.Ref{}, op.Plan.Recorded...) // not nil
+	leaveCompleted(ctx, op, w.options, members, w.set.request.Now())
+	if w.check == nil {
 		return nil
 	}
-	return o.check(ctx)
+	return w.check(ctx)
 }
 
-// AllowDelete makes the plan again, so that it deletes the objects that it held back.
-func (o packageOperation) AllowDelete(ctx context.Context) error {
-	o.PermitDelete()
-	return o.MakePlan(ctx)
-}
+func (w packageWork) permit(held []object.Ref) { w.Permit(held) }
 
-// Define makes sure that the cluster can hold the record.
-func (o packageOperation) Define(ctx context.Context) (again bool, err error) {
-	if again, err = o.Operation.Define(ctx); err == nil && again {
-		err = o.MakePlan(ctx)
-	}
-	return again, err
-}
+func (w packageWork) checkEmpty(*Operation) error { return w.CheckEmpty() }
 
-// Run runs the plan and records the result.
-func (o packageOperation) Run(
-	ctx context.Context, options engine.Options, sink event.Sink,
+func (w packageWork) unknownGroups() map[object.Ref][]string { return w.UnknownGroups() }
+
+func (w packageWork) history() history.Set { return packageHistory(w.Inventory) }
+
+func (w packageWork) defines() string { return w.Defines() }
+
+func (w packageWork) define(ctx context.Context) (again bool, err error) { return w.Define(ctx) }
+
+func (w packageWork) run(
+	ctx context.Context, _ *plan.Plan, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	return countRefused(ctx, o.Operation, options, sink)
+	return w.Run(ctx, options, sink)
 }
 
-// Children returns what controllers created for objects of the package.
-func (o packageOperation) Children(ctx context.Context) view.ChildRows {
-	return packages.ChildRows(ctx, o.Cluster, o.Rules)
-}
-
-// Check returns an error unless the plan is the same as a saved one.
-func (o packageOperation) Check(ctx context.Context, saved *packages.SavedPlan) error {
-	return saved.Check(ctx, o.Operation)
-}
+func (w packageWork) source() packages.PlanSource { return w.Source() }

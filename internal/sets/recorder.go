@@ -11,7 +11,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -52,7 +51,7 @@ type HistoryOptions struct {
 // Recorder is an operation that keeps the history of its set. Run collects what happens; Record
 // writes a revision afterwards.
 type Recorder struct {
-	Operation
+	*Operation
 	store   history.Store
 	options HistoryOptions
 
@@ -68,7 +67,6 @@ type Recorder struct {
 	failures []string
 	causes   map[int]ready.Cause // the first cause of each step
 	evidence evidence
-	basis    Basis
 	adopted  []object.Ref
 	created  *object.Set
 	wrote    *object.Set // also objects whose writes failed
@@ -82,7 +80,7 @@ type Recorder struct {
 }
 
 // NewRecorder returns a recorder of an operation.
-func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
+func NewRecorder(c Cluster, op *Operation, o HistoryOptions) *Recorder {
 	return &Recorder{
 		Operation: op, options: o, changes: map[history.Change]int{}, causes: map[int]ready.Cause{},
 		evidence: newEvidence(), created: object.NewSet(), wrote: object.NewSet(),
@@ -92,52 +90,24 @@ func NewRecorder(c Cluster, op Operation, o HistoryOptions) *Recorder {
 			Cluster: c, Manager: HistoryManager, Limit: o.Limit, Secrets: o.Secrets,
 			Keep: o.Restores,
 			Exists: func(ctx context.Context, id string) (bool, error) {
-				now, err := recordOf(ctx, c, op.Lock().Namespace, id)
+				now, err := recordOf(ctx, c, op.Locked.Namespace, id)
 				return now != nil, err
 			},
 		},
 	}
 }
 
-// withoutState are kinds whose objects are ready once they are written.
-var withoutState = map[schema.GroupKind]bool{
-	{Kind: "ConfigMap"}: true, {Kind: "Secret"}: true, {Kind: "ServiceAccount"}: true,
-	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:               true,
-	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        true,
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:        true,
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
-}
-
-// AwaitNothing changes the plan so that objects which are applied or deleted are not waited for. A
-// deletion that another step waits for still is. The revision says so, unless all applied objects
-// are ready once they are written.
-func (r *Recorder) AwaitNothing() {
-	p := r.Plan()
-	awaited := map[int]bool{}
-	for _, step := range p.Steps {
-		for _, i := range slices.Concat(step.Needs, step.After) {
-			awaited[i] = true
-		}
-	}
-	for i := range p.Steps {
-		switch step := &p.Steps[i]; {
-		case step.Op.IsDesired():
-			r.unseen = r.unseen || step.Wait && !withoutState[step.Ref.GroupKind()]
-			step.Wait = false
-		case step.Op == plan.Delete && !awaited[i]:
-			step.Wait = false
-		}
-	}
-}
+// AwaitNothing changes the plan so that objects are not waited for. The revision says so, unless
+// all applied objects are ready once they are written.
+func (r *Recorder) AwaitNothing() { r.unseen = r.Plan.AwaitNothing() || r.unseen }
 
 // Run runs the plan. It deletes the history of a set that is destroyed just before its record:
 // nobody would find a history without a record.
 func (r *Recorder) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	r.basis = r.Basis()
 	r.begun, r.ran, r.dryRun = r.options.Now(), true, options.DryRun != engine.DryRunNone
-	if r.Plan().Destroys && !r.dryRun && !r.options.Keep && r.options.Limit > 0 {
+	if r.Plan.Destroys && !r.dryRun && !r.options.Keep && r.options.Limit > 0 {
 		options.BeforeForget = func(
 			closing context.Context, try func(context.Context) error,
 		) error {
@@ -198,7 +168,7 @@ func (r *Recorder) add(e event.Event) {
 	r.evidence.add(e)
 	switch e.Kind {
 	case event.Acted:
-		r.unstored.add(r.Plan(), e)
+		r.unstored.add(r.Plan, e)
 		if e.Op.Writes() && e.Outcome != event.Skipped {
 			r.tried = true
 			r.wrote.Insert(e.Ref)
@@ -227,7 +197,7 @@ func (r *Recorder) add(e event.Event) {
 
 // adopt collects an object that the run took over: from others, or from nobody.
 func (r *Recorder) adopt(e event.Event) {
-	p := r.Plan()
+	p := r.Plan
 	if e.Op != plan.Update || e.Step >= len(p.Steps) {
 		return
 	}
@@ -273,10 +243,10 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	if r.ran && !r.dryRun && !r.tried {
 		r.jobs.takeBack(ctx, r.store, r.Operation)
 	}
-	if r.ran && done && r.Plan().Destroys && !r.options.Keep {
+	if r.ran && done && r.Plan.Destroys && !r.options.Keep {
 		return r.forgot
 	}
-	mayLack := done && !r.Plan().Destroys && r.basis.Partial == ""
+	mayLack := done && !r.Plan.Destroys && r.Basis.Partial == ""
 	if !r.ran || r.dryRun || r.options.Limit == 0 || !r.tried && !mayLack {
 		return nil
 	}
@@ -291,7 +261,7 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	}
 	objects := r.objects()
 	r.unstored.set(objects)
-	completed := r.complete.set(objects) + countCompleted(r.Plan())
+	completed := r.complete.set(objects) + countCompleted(r.Plan)
 	if !r.tried && !r.lacks(ctx, objects, completed) {
 		return nil
 	}
@@ -300,15 +270,15 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	revision.Duration = r.ended.Sub(r.begun).Round(time.Millisecond).Seconds()
 	revision.Failures, revision.Changes = r.failures, r.counted()
 	var err error
-	if revision.Details, err = r.basis.details(); err != nil {
+	if revision.Details, err = r.Basis.details(); err != nil {
 		return r.explain(err)
 	}
-	revision.Partial, revision.Adopted = r.basis.Partial, r.adopted
+	revision.Partial, revision.Adopted = r.Basis.Partial, r.adopted
 	if r.failed() {
-		revision.Evidence = r.evidence.of(r.Manifests())
+		revision.Evidence = r.evidence.of(r.Manifests)
 	}
-	kept := cmp.Or(r.unstored.keep(ctx, &r.store, r.basis.former, objects),
-		keepCompleted(ctx, &r.store, r.basis.former, objects, r.started()))
+	kept := cmp.Or(r.unstored.keep(ctx, &r.store, r.Basis.former, objects),
+		keepCompleted(ctx, &r.store, r.Basis.former, objects, r.started()))
 	revision.Objects = objects
 	r.revision, err = r.store.Write(ctx, revision)
 	return r.explain(cmp.Or(err, kept)) // nobody can read any more what the newest revision said
@@ -316,10 +286,10 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 
 // objects returns the objects of the revision.
 func (r *Recorder) objects() (objects []history.Object) {
-	if r.Plan().Destroys {
+	if r.Plan.Destroys {
 		return nil
 	}
-	for _, d := range r.Manifests() {
+	for _, d := range r.Manifests {
 		objects = append(objects, history.Object{Unstructured: d.Object, Source: d.Source})
 	}
 	return objects
@@ -387,7 +357,7 @@ func (r *Recorder) failed() bool {
 
 // started returns the Jobs that the run has started, or was to start.
 func (r *Recorder) started() *object.Set {
-	started := startedJobs(r.Plan())
+	started := startedJobs(r.Plan)
 	for _, ref := range r.renewed.Refs() {
 		started.Insert(ref)
 	}
@@ -396,13 +366,13 @@ func (r *Recorder) started() *object.Set {
 
 // existed reports whether the object of a step that creates it existed before the run.
 func (r *Recorder) existed(step int) bool {
-	p := r.Plan()
+	p := r.Plan
 	return r.replaces(step) || step < len(p.Steps) && p.Steps[step].Leaving != nil
 }
 
 // replaces reports whether a step deletes an object and creates it again.
 func (r *Recorder) replaces(step int) bool {
-	p := r.Plan()
+	p := r.Plan
 	return step < len(p.Steps) && p.Steps[step].Op == plan.Update
 }
 

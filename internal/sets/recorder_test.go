@@ -26,46 +26,18 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// recordedSet is an operation with a history and given events.
-type recordedSet struct {
-	Operation
-	emitter
-	err     error
-	partial string
-}
-
-var historySet = history.Set{Namespace: "shop", Name: "web", ID: "1"}
-
-func (o recordedSet) History() history.Set { return historySet }
-func (o recordedSet) Basis() Basis {
-	rules := []packages.RuleFile{{Name: "rules.yaml", Text: "rules: []"}}
-	return Basis{Rules: rules, Partial: o.partial}
-}
-
-func (o recordedSet) Plan() *plan.Plan { return o.emitter.Plan() }
-
-func (o recordedSet) Manifests() []plan.Desired {
+// recorded returns an operation on a set with a Secret whose run emits events.
+func recorded(destroys bool, events ...event.Event) *Operation {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret",
 		"metadata":   map[string]any{"name": "a", "namespace": "shop"},
 		"data":       map[string]any{"key": "aHVudGVyMg=="},
 		"stringData": map[string]any{"pin": "4711", "short": "x"},
 	}}
-	return []plan.Desired{{Object: obj, Source: "a.yaml"}}
-}
-
-func (o recordedSet) Run(
-	ctx context.Context, options engine.Options, sink event.Sink,
-) (summary event.Summary, err error) {
-	for _, e := range o.events {
-		summary.Add(e)
-		sink(e)
-	}
-	if options.BeforeForget != nil {
-		try := func(context.Context) error { return nil }
-		return summary, errors.Join(o.err, options.BeforeForget(ctx, try))
-	}
-	return summary, o.err
+	op := emitting(&plan.Plan{Destroys: destroys}, events...)
+	op.Manifests = []plan.Desired{{Object: obj, Source: "a.yaml"}}
+	op.Basis.Rules = []packages.RuleFile{{Name: "rules.yaml", Text: "rules: []"}}
+	return op
 }
 
 func TestRecorder(t *testing.T) {
@@ -135,9 +107,8 @@ func TestRecorder(t *testing.T) {
 			o.Describe = func(context.Context) history.Meta { return history.Meta{Message: "why"} }
 			now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 			o.Now = func() time.Time { now = now.Add(time.Second); return now }
-			op := recordedSet{
-				emitter: emitter{tc.destroys, tc.events}, err: tc.err,
-			}
+			op := recorded(tc.destroys)
+			op.format = emitter{events: tc.events, err: tc.err}
 			r := NewRecorder(fullCluster{Cluster: server}, op, o)
 			passed := 0
 			summary, err := r.Run(t.Context(), realRun, func(event.Event) { passed++ })
@@ -186,11 +157,10 @@ func TestRecorderKnown(t *testing.T) {
 		t.Helper()
 		o.Limit, o.Now = 9, time.Now
 		o.Describe = func(context.Context) history.Meta { return history.Meta{} }
-		r := NewRecorder(fullCluster{server}, recordedSet{
-			emitter: emitter{false, []event.Event{
-				{Kind: event.Acted, Op: plan.Unchanged, Outcome: event.Succeeded},
-			}}, partial: partial,
-		}, o)
+		op := recorded(false,
+			event.Event{Kind: event.Acted, Op: plan.Unchanged, Outcome: event.Succeeded})
+		op.Basis.Partial = partial
+		r := NewRecorder(fullCluster{server}, op, o)
 		r.unseen = unseen
 		_, err := r.Run(t.Context(), realRun, func(event.Event) {})
 		if err := errors.Join(err, r.Record(t.Context(), true)); err != nil {
@@ -234,7 +204,7 @@ func TestRecorderOfOtherFiles(t *testing.T) {
 	unchanged := event.Event{Kind: event.Acted, Op: plan.Unchanged, Outcome: event.Succeeded}
 	record := func(done bool) int {
 		t.Helper()
-		op := recordedSet{emitter: emitter{false, []event.Event{unchanged}}}
+		op := recorded(false, unchanged)
 		r := NewRecorder(fullCluster{server}, op, HistoryOptions{Limit: 9, Now: time.Now,
 			Describe: func(context.Context) history.Meta { return history.Meta{} }})
 		if _, err := r.Run(t.Context(), realRun, func(event.Event) {}); err != nil {
@@ -288,7 +258,7 @@ func TestRecorderDestroys(t *testing.T) {
 	record := func(o HistoryOptions, mode engine.DryRun) error {
 		t.Helper()
 		gone := event.Event{Kind: event.Acted, Op: plan.Delete, Outcome: event.Succeeded}
-		op := recordedSet{emitter: emitter{true, []event.Event{gone}}}
+		op := recorded(true, gone)
 		r := NewRecorder(fullCluster{server}, op, o)
 		_, kept := r.Run(t.Context(), engine.Options{DryRun: mode}, func(event.Event) {})
 		if kept != nil {
@@ -335,7 +305,7 @@ func TestRecorderWithoutLock(t *testing.T) {
 	if _, err := store.Write(t.Context(), history.Revision{}); err != nil {
 		t.Fatal(err)
 	}
-	r := NewRecorder(fullCluster{server}, recordedSet{emitter: emitter{true, nil}},
+	r := NewRecorder(fullCluster{server}, recorded(true),
 		HistoryOptions{Limit: 1, Now: time.Now})
 	lost := errors.New("the lock is lost")
 	ctx := cluster.Guard(t.Context(), func(context.Context) error { return lost })
@@ -352,7 +322,7 @@ func TestRecorderEvidence(t *testing.T) {
 	server := &enginetest.Cluster{}
 	web := object.Ref{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
 	pod := object.Ref{Kind: "Pod", Namespace: "shop", Name: "web-1"}
-	op := recordedSet{partial: "why", emitter: emitter{false, []event.Event{
+	op := recorded(false, []event.Event{
 		{Kind: event.Acted, Op: plan.Create, Ref: web, Outcome: event.Succeeded},
 		{Kind: event.Explained, Ref: web, Causes: []ready.Cause{{
 			Object: pod, Count: 2, Message: "CrashLoopBackOff", Container: "app",
@@ -360,7 +330,8 @@ func TestRecorderEvidence(t *testing.T) {
 		}}},
 		{Kind: event.Settled, Ref: web, Outcome: event.TimedOut,
 			Status: ready.Status{Message: "0 of 2 pods"}},
-	}}}
+	}...)
+	op.Basis.Partial = "why"
 	r := NewRecorder(fullCluster{Cluster: server}, op, HistoryOptions{
 		Limit: 1, Now: time.Now, Describe: func(context.Context) history.Meta { return history.Meta{} },
 	})
@@ -386,19 +357,13 @@ func TestRecorderEvidence(t *testing.T) {
 	}
 }
 
-// replacing is an operation whose only step updates an object.
-type replacing struct{ recordedSet }
-
-func (o replacing) Plan() *plan.Plan { return &plan.Plan{Steps: []plan.Step{{Op: plan.Update}}} }
-
 // TestFailedAfterReplacement has an object that was deleted and could not be created again: the run
 // has changed the cluster, although no write succeeded.
 func TestFailedAfterReplacement(t *testing.T) {
 	for _, want := range []bool{true, false} {
-		o := replacing{recordedSet{emitter: emitter{events: []event.Event{
-			{Kind: event.Acted, Op: plan.Update, Outcome: event.Failed, NotRecreated: want},
-			{Kind: event.Settled, Op: plan.Update, Outcome: event.Failed},
-		}}}}
+		o := emitting(&plan.Plan{Steps: []plan.Step{{Op: plan.Update}}},
+			event.Event{Kind: event.Acted, Op: plan.Update, Outcome: event.Failed, NotRecreated: want},
+			event.Event{Kind: event.Settled, Op: plan.Update, Outcome: event.Failed})
 		r := NewRecorder(nil, o, HistoryOptions{Now: time.Now})
 		if _, err := r.Run(t.Context(), realRun, func(event.Event) {}); err != nil {
 			t.Fatal(err)
@@ -406,34 +371,5 @@ func TestFailedAfterReplacement(t *testing.T) {
 		if got := r.FailedAfterChanges(); got != want {
 			t.Errorf("the run has changed objects: %t, want %t", got, want)
 		}
-	}
-}
-
-// plannedSet is an operation with a plan.
-type plannedSet struct {
-	Operation
-	plan *plan.Plan
-}
-
-func (o plannedSet) Plan() *plan.Plan { return o.plan }
-
-// A run that waits for nothing still waits for deletions that other steps have to follow.
-func TestAwaitNothing(t *testing.T) {
-	ref := func(kind, name string) object.Ref { return object.Ref{Kind: kind, Name: name} }
-	p := &plan.Plan{Steps: []plan.Step{
-		{Ref: ref("Pod", "applied"), Op: plan.Create, Wait: true},
-		{Ref: ref("ConfigMap", "dependent"), Op: plan.Delete, Wait: true},
-		{Ref: ref("ConfigMap", "resource"), Op: plan.Delete, Wait: true},
-		{Op: plan.Guard, After: []int{2}},
-		{Ref: ref("ConfigMap", "base"), Op: plan.Delete, Wait: true, Needs: []int{1}},
-	}}
-	r := NewRecorder(fullCluster{}, plannedSet{plan: p}, HistoryOptions{})
-	r.AwaitNothing()
-	var waits []bool
-	for _, step := range p.Steps {
-		waits = append(waits, step.Wait)
-	}
-	if diff := cmp.Diff([]bool{false, true, true, false, false}, waits); diff != "" {
-		t.Errorf("what is waited for (-want +got):\n%s", diff)
 	}
 }

@@ -2,31 +2,49 @@ package sets
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // realRun is the options of a run that is no dry run, with the defaults.
 var realRun = engine.Options{DryRun: engine.DryRunNone}
 
-// emitter is an operation whose run emits events.
+// emitter is the part of an operation whose run emits events, and has a history.
 type emitter struct {
-	destroys bool
-	events   []event.Event
+	formatted
+	events []event.Event
+	err    error // of the run
 }
 
-func (o emitter) Plan() *plan.Plan { return &plan.Plan{Destroys: o.destroys} }
+var historySet = history.Set{Namespace: "shop", Name: "web", ID: "1"}
 
-func (o emitter) Run(
-	_ context.Context, _ engine.Options, sink event.Sink,
-) (event.Summary, error) {
-	for _, e := range o.events {
+func (emitter) history() history.Set { return historySet }
+
+func (e emitter) unknownGroups() map[object.Ref][]string { return nil }
+
+func (e emitter) run(
+	ctx context.Context, _ *plan.Plan, options engine.Options, sink event.Sink,
+) (summary event.Summary, err error) {
+	for _, e := range e.events {
+		summary.Add(e)
 		sink(e)
 	}
-	return event.Summary{}, nil
+	if options.BeforeForget != nil {
+		try := func(context.Context) error { return nil }
+		return summary, errors.Join(e.err, options.BeforeForget(ctx, try))
+	}
+	return summary, e.err
+}
+
+// emitting returns an operation whose run emits events.
+func emitting(p *plan.Plan, events ...event.Event) *Operation {
+	return &Operation{Plan: p, format: emitter{events: events}}
 }
 
 // Objects of others that are not applied or not destroyed count as refused; those that are not
@@ -43,8 +61,8 @@ func TestCountRefused(t *testing.T) {
 	}
 	for destroys, want := range map[bool]int{false: 2, true: 4} {
 		passed := 0
-		summary, err := countRefused(t.Context(), emitter{destroys, events}, realRun,
-			func(event.Event) { passed++ })
+		op := emitting(&plan.Plan{Destroys: destroys}, events...)
+		summary, err := op.Run(t.Context(), realRun, func(event.Event) { passed++ })
 		if err != nil || summary.Refused != want || passed != len(events) {
 			t.Errorf("destroys %v: refused %d, passed %d, %v", destroys, summary.Refused, passed, err)
 		}

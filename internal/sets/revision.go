@@ -416,7 +416,7 @@ func (r *Restored) open(
 // PrepareApply returns the operation that restores the revision, with the options of its run.
 func (r *Restored) PrepareApply(
 	ctx context.Context, c Cluster, o packages.ApplyOptions,
-) (Operation, error) {
+) (*Operation, error) {
 	o.PlanOptions = r.Options(o.PlanOptions)
 	if o.ForceConflicts && !o.ServerSide {
 		return nil, fmt.Errorf("revision %d was written client-side, and --force-conflicts is for "+

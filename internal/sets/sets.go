@@ -20,17 +20,13 @@ import (
 	"github.com/muster-deploy/muster/internal/adopt"
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets/files"
-	"github.com/muster-deploy/muster/internal/view"
 )
 
 // Cluster is what operations on sets need of a cluster.
@@ -88,9 +84,9 @@ type Set interface {
 	// for any.
 	Expected() (cluster, where string)
 	// PrepareApply returns the operation that makes the cluster the same as the set.
-	PrepareApply(context.Context, Cluster, packages.ApplyOptions) (Operation, error)
+	PrepareApply(context.Context, Cluster, packages.ApplyOptions) (*Operation, error)
 	// PrepareDestroy returns the operation that deletes all objects of the set.
-	PrepareDestroy(context.Context, Cluster, packages.DestroyOptions) (Operation, error)
+	PrepareDestroy(context.Context, Cluster, packages.DestroyOptions) (*Operation, error)
 	// Targets returns the objects of the set in the cluster.
 	Targets(context.Context, Cluster) (*packages.StatusTargets, error)
 	// PrepareRename returns how the record of the set gets another name and namespace. Objects do not
@@ -115,60 +111,6 @@ type Renaming struct {
 	Locks []lock.Set // held meanwhile, in this order
 	// Run renames the record, and reports whether there was anything to do.
 	Run func(context.Context) (changed bool, err error)
-}
-
-// Operation is what a command does to a set.
-type Operation interface {
-	// Lock returns what is locked during the operation. The lock is taken before MakePlan.
-	Lock() lock.Set
-	// MakePlan reads the record and the cluster, and makes the plan.
-	MakePlan(context.Context) error
-	// Plan returns the plan; nil before MakePlan.
-	Plan() *plan.Plan
-	// Run runs the plan and records the result.
-	Run(context.Context, engine.Options, event.Sink) (event.Summary, error)
-	// Described returns the desired objects, with the file and document of each.
-	Described() []plan.Desired
-	// Manifests returns the desired objects as their files have them, in their namespaces: without
-	// versions, marks of the set and values that the run fills in.
-	Manifests() []plan.Desired
-	// Basis returns what the operation is made from, beside the objects, once the plan is made.
-	Basis() Basis
-	// History returns the set to whose history the operation belongs, once the operation has run. It
-	// has no ID if it never had a record, and is empty if it cannot have a history.
-	History() history.Set
-	// UnknownGroups returns the groups that change rules of described objects name and no object has,
-	// once the plan is made.
-	UnknownGroups() map[object.Ref][]string
-	// Recorded reports whether there was a record when the plan was made.
-	Recorded() bool
-	// Unfinished reports whether the record says that the run before did not succeed. It has to be
-	// called before Run.
-	Unfinished() bool
-	// Forgotten returns a line for each object that leaves the record because its kind does not exist
-	// any more.
-	Forgotten() []string
-	// AllowDelete makes the plan again, so that it deletes the objects that it held back.
-	AllowDelete(context.Context) error
-	// Defines returns what Define does to the definition of the kind of records; empty for nothing.
-	Defines() string
-	// Define makes sure that the cluster can hold the record, before the first write. It makes the
-	// plan again if that is needed, and reports whether it was.
-	Define(context.Context) (again bool, err error)
-	// CheckEmpty returns an error if nothing is desired and the plan removes objects, unless the
-	// options allow that.
-	CheckEmpty() error
-	// LeavesUnknown reports whether objects stay in the record because the cluster cannot describe
-	// their kind now.
-	LeavesUnknown() bool
-	// Children returns what controllers created for objects of the set.
-	Children(context.Context) view.ChildRows
-	// Save returns the plan in the format of a file; version is that of the program.
-	Save(ctx context.Context, version string) (*packages.SavedPlan, error)
-	// Digest returns the digest of what the plan changes, as plan.Plan.Digest does.
-	Digest() (string, error)
-	// Check returns an error unless the plan is the same as a saved one.
-	Check(context.Context, *packages.SavedPlan) error
 }
 
 // Open reads the set of a request. The record of a package in an artifact is taken to be new:

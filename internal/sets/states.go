@@ -232,7 +232,7 @@ func (s *States) manifests(ctx context.Context, state *State) ([]described, erro
 		return nil, err
 	}
 	var objects []described
-	for _, d := range op.Manifests() {
+	for _, d := range op.Manifests {
 		objects = append(objects, described{Desired: d})
 	}
 	return objects, nil

@@ -32,7 +32,7 @@ func (r *Restored) UndoneBy(
 		return ""
 	}
 	var objects []history.Object
-	for _, d := range op.Manifests() {
+	for _, d := range op.Manifests {
 		objects = append(objects, history.Object{Unstructured: d.Object})
 	}
 	digests, err := contentsOf(objects)

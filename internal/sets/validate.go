@@ -118,7 +118,7 @@ func (v *Validation) Err(isRevision bool) (*ValidationError, []Finding) {
 // to the server, in a dry run: what the server accepts has none. Kubectl returns a command of
 // kubectl for the cluster; nil is for the current context.
 func Validate(
-	ctx context.Context, c Cluster, op Operation, locked bool, kubectl func(words ...string) string,
+	ctx context.Context, c Cluster, op *Operation, locked bool, kubectl func(words ...string) string,
 ) (*Validation, error) {
 	v := &Validation{}
 	fields := &fieldCheck{cluster: c, op: op}
@@ -130,7 +130,7 @@ func Validate(
 	if err != nil {
 		return nil, err
 	}
-	desired, groups := op.Described(), op.UnknownGroups()
+	desired, groups := op.Described, op.format.unknownGroups()
 	scaled := plan.ReplicasBesideAutoscalers(desired)
 	inMissing := map[string]int{}
 	for _, d := range desired {
@@ -155,7 +155,7 @@ func Validate(
 			advise("a change rule names the group %q, which no object has", group)
 		}
 	}
-	home := op.Lock().Namespace
+	home := op.Locked.Namespace
 	if _, ok := inMissing[home]; !ok && missing[home] != "" {
 		v.Problems = append(v.Problems, Finding{
 			Ref:  object.Ref{Kind: plan.NamespaceKind.Kind, Name: home},

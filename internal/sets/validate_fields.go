@@ -23,7 +23,7 @@ import (
 // fieldCheck finds fields that the server does not know.
 type fieldCheck struct {
 	cluster Cluster
-	op      Operation
+	op      *Operation
 
 	writes     map[object.Ref]plan.Op // objects that would be created or updated
 	found      map[object.Ref][]Finding
@@ -37,7 +37,7 @@ func (f *fieldCheck) find(ctx context.Context) error {
 	f.writes, f.found = map[object.Ref]plan.Op{}, map[object.Ref][]Finding{}
 	f.defined = map[object.Ref]bool{}
 	drafts := map[object.Ref]bool{}
-	steps := f.op.Plan().Steps
+	steps := f.op.Plan.Steps
 	for i := range steps {
 		if op := steps[i].Op; op == plan.Create || op == plan.Update {
 			f.writes[steps[i].Ref] = op
@@ -89,7 +89,7 @@ func (f *fieldCheck) unknown(ctx context.Context) (unknown []plan.Desired, err e
 		return nil, err
 	}
 	complete := slices.Contains(newest.Served, builtin.Newest.Version)
-	for _, d := range f.op.Described() {
+	for _, d := range f.op.Described {
 		writes := f.writes[object.RefOf(d.Object)] != ""
 		if writes && !(complete && builtin.Knows(d.Object.Object)) {
 			unknown = append(unknown, d)
@@ -101,20 +101,20 @@ func (f *fieldCheck) unknown(ctx context.Context) (unknown []plan.Desired, err e
 // definitions returns the schemas of the kinds of objects whose definitions are in a set, as they
 // will be when it is applied.
 func definitions(
-	op Operation, objects []plan.Desired,
+	op *Operation, objects []plan.Desired,
 ) map[schema.GroupVersionKind]*openapi.Document {
 	used := map[schema.GroupKind]bool{}
 	for _, d := range objects {
 		used[d.Object.GroupVersionKind().GroupKind()] = true
 	}
 	applied := map[object.Ref]bool{}
-	for i := range op.Plan().Steps {
-		if step := &op.Plan().Steps[i]; step.Op.Applies() && step.Op != plan.Skip {
+	for i := range op.Plan.Steps {
+		if step := &op.Plan.Steps[i]; step.Op.Applies() && step.Op != plan.Skip {
 			applied[step.Ref] = true
 		}
 	}
 	found := map[schema.GroupVersionKind]*openapi.Document{}
-	for _, d := range op.Described() {
+	for _, d := range op.Described {
 		ref := object.RefOf(d.Object)
 		gk, ok := plan.DefinedKind(d.Object)
 		if !ok || !used[gk] || !applied[ref] || ref.GroupKind() != plan.DefinitionKind {
@@ -155,9 +155,9 @@ func article(name string) string {
 // definitions, and by a minute for other API servers. It cannot be asked about kinds that the set
 // defines.
 func (f *fieldCheck) confirm(ctx context.Context) error {
-	p := *f.op.Plan()
+	p := *f.op.Plan
 	p.Steps = nil
-	for _, step := range f.op.Plan().Steps {
+	for _, step := range f.op.Plan.Steps {
 		writes := step.Op == plan.Create || step.Op == plan.Update
 		if writes && len(f.found[step.Ref]) > 0 && !f.defined[step.Ref] && step.Unknown == "" {
 			step.Needs, step.After = nil, nil // one error does not hide another

@@ -16,13 +16,13 @@ import (
 // record, would be created, with what to do: they neither exist nor are in the set, or are being
 // deleted.
 func missingNamespaces(
-	ctx context.Context, c Cluster, op Operation, locked bool, kubectl func(words ...string) string,
+	ctx context.Context, c Cluster, op *Operation, locked bool, kubectl func(words ...string) string,
 ) (map[string]string, error) {
-	known := map[string]bool{"": true, op.Lock().Namespace: locked || op.Recorded()}
-	for name, exists := range op.Plan().Namespaces {
+	known := map[string]bool{"": true, op.Locked.Namespace: locked || op.Recorded}
+	for name, exists := range op.Plan.Namespaces {
 		known[name] = known[name] || exists
 	}
-	steps := op.Plan().Steps
+	steps := op.Plan.Steps
 	for i := range steps {
 		if step := &steps[i]; step.Have != nil && step.Have.GetDeletionTimestamp() == nil {
 			known[step.Ref.Namespace] = true
@@ -41,7 +41,7 @@ func missingNamespaces(
 			})
 		}
 	}
-	need(op.Lock().Namespace)
+	need(op.Locked.Namespace)
 	for i := range steps {
 		if steps[i].Op == plan.Create {
 			need(steps[i].Ref.Namespace)

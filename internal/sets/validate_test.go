@@ -16,7 +16,6 @@ import (
 	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine/enginetest"
-	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -75,27 +74,12 @@ func (c *describedCluster) Write(
 	return nil, apierrors.NewBadRequest("strict decoding error: unknown field")
 }
 
-// describedSet is an operation whose plan is made.
-type describedSet struct {
-	Operation
-	plan      *plan.Plan
-	described []plan.Desired
-	recorded  bool
-}
-
-func (s *describedSet) Plan() *plan.Plan                       { return s.plan }
-func (s *describedSet) Described() []plan.Desired              { return s.described }
-func (s *describedSet) UnknownGroups() map[object.Ref][]string { return nil }
-func (s *describedSet) Recorded() bool                         { return s.recorded }
-
-// Lock returns the set with a record in the namespace home.
-func (s *describedSet) Lock() lock.Set { return lock.Set{Namespace: "home"} }
-
 // plannedFor returns an operation that creates the objects of a text, unless the first line of a
 // document says another operation: # update.
-func plannedFor(t *testing.T, text string) *describedSet {
+func plannedFor(t *testing.T, text string) *Operation {
 	t.Helper()
-	s := &describedSet{plan: &plan.Plan{}}
+	s := emitting(&plan.Plan{})
+	s.Locked.Namespace = "home"
 	for i, document := range strings.Split(text, "---\n") {
 		obj := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &obj.Object); err != nil {
@@ -107,7 +91,7 @@ func plannedFor(t *testing.T, text string) *describedSet {
 			strings.HasPrefix(document, "# ") {
 			step.Op, step.Have = plan.Op(op), obj
 		}
-		s.described, s.plan.Steps = append(s.described, d), append(s.plan.Steps, step)
+		s.Described, s.Plan.Steps = append(s.Described, d), append(s.Plan.Steps, step)
 	}
 	return s
 }
@@ -213,7 +197,7 @@ func TestValidate(t *testing.T) {
 			c.fullCluster, c.documents = fullCluster{Cluster: &enginetest.Cluster{}}, documentsOf(t)
 			op := plannedFor(t, tc.set)
 			if strings.HasPrefix(name, "a namespace that leaves") {
-				op.described = op.described[:1]
+				op.Described = op.Described[:1]
 			}
 			found, err := Validate(t.Context(), c, op, true, nil)
 			var got strings.Builder
@@ -258,8 +242,8 @@ func TestValidateTheNamespaceOfTheRecord(t *testing.T) {
 				},
 			}})
 		}
-		op.recorded = tc.recorded
-		op.plan.Namespaces = map[string]bool{"home": tc.found}
+		op.Recorded = tc.recorded
+		op.Plan.Namespaces = map[string]bool{"home": tc.found}
 		found, err := Validate(t.Context(), c, op, tc.locked, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -267,7 +251,7 @@ func TestValidateTheNamespaceOfTheRecord(t *testing.T) {
 		refused, _ := found.Err(true)
 		got := ""
 		if refused != nil {
-			got = refused.Refused()[op.plan.Steps[0].Ref]
+			got = refused.Refused()[op.Plan.Steps[0].Ref]
 		}
 		if got != tc.want {
 			t.Errorf("%+v: %q", tc, got)

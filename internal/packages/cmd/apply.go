@@ -86,7 +86,8 @@ func runApply(
 	case f.dryRun:
 		mode = engine.DryRunClient
 	}
-	return cli.RunOperation(ctx, op, f.RunOptions(mode, false), show.RunOptions, show.Lock)
+	return cli.RunPlan(ctx, op.Plan(), op.Run, f.RunOptions(mode, false), show.RunOptions,
+		show.Lock)
 }
 
 // prepare opens the package and connects. A dry run that does not install the definition of

@@ -80,8 +80,9 @@ func runDestroy(
 	if err := op.MakePlan(ctx); err != nil {
 		return show.Fail(err)
 	}
-	err = cli.RunOperation(ctx, op, f.RunOptions(mode, false), show.RunOptions, show.Lock)
-	if err == nil && op.LeavesUnknown() {
+	err = cli.RunPlan(ctx, op.Plan(), op.Run, f.RunOptions(mode, false), show.RunOptions,
+		show.Lock)
+	if err == nil && op.Plan().LeavesUnknown() {
 		return &cli.ResultError{}
 	}
 	return err

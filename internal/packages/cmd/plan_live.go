@@ -68,7 +68,7 @@ func runPlan(
 	if err := op.CheckRecordNamespace(ctx); err != nil {
 		return err
 	}
-	outlooks, err := cli.Outlooks(ctx, env, op, engine.DryRunServer, "")
+	outlooks, err := cli.Outlooks(ctx, env, op.Plan(), op.Run, engine.DryRunServer, "")
 	if err != nil {
 		return err
 	}

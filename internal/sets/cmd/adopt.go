@@ -155,12 +155,12 @@ func (f *adoptFlags) run(
 		return err
 	}
 	r.noWait = true
-	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
+	r.recorder = func(t setflags.Target, op *sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, "")
 	}
 	text := r.outputs.Text()
-	r.check = func(context.Context, sets.Operation) error { return f.look(env, text) }
-	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
+	r.check = func(context.Context, *sets.Operation) error { return f.look(env, text) }
+	prepare := func(ctx context.Context) (setflags.Target, *sets.Operation, error) {
 		return f.prepare(ctx, env, kube, client)
 	}
 	if f.dryRun.Is() {
@@ -229,7 +229,7 @@ func (f *adoptFlags) open(
 // prepare returns the operation that marks the objects as those of the new set.
 func (f *adoptFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, client sets.Cluster,
-) (t setflags.Target, op sets.Operation, err error) {
+) (t setflags.Target, op *sets.Operation, err error) {
 	if f.adoption, err = sets.PrepareAdoption(ctx, client, f.request); err != nil {
 		return t, nil, err
 	}

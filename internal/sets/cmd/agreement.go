@@ -22,8 +22,8 @@ var errAsks = errors.New("the user has to be asked")
 // agreement is a plan that the user has agreed to; empty for none.
 type agreement struct {
 	t      setflags.Target
-	op     sets.Operation // nil for none
-	digest string         // of the plan
+	op     *sets.Operation // nil for none
+	digest string          // of the plan
 }
 
 // asksFirst reports whether the user may be asked about the plan.
@@ -49,7 +49,7 @@ func (r *run) agree(
 
 // planAgain makes the plan under the lock, and returns an error unless it is the one that the user
 // has agreed to.
-func (r run) planAgain(ctx context.Context, op sets.Operation, agreed *agreement) error {
+func (r run) planAgain(ctx context.Context, op *sets.Operation, agreed *agreement) error {
 	if err := op.MakePlan(ctx); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (r run) planAgain(ctx context.Context, op sets.Operation, agreed *agreement
 }
 
 // confirm returns an error unless the plan is the saved one, or the user agrees to it.
-func (r run) confirm(ctx, unlimited context.Context, op sets.Operation) error {
+func (r run) confirm(ctx, unlimited context.Context, op *sets.Operation) error {
 	switch {
 	case r.saved != nil:
 		return op.Check(ctx, r.saved)
@@ -83,7 +83,7 @@ func (r run) confirm(ctx, unlimited context.Context, op sets.Operation) error {
 			return err
 		}
 	}
-	if !r.yes && r.outputs.Text() && writesObjects(op.Plan()) {
+	if !r.yes && r.outputs.Text() && writesObjects(op.Plan) {
 		noteUnasked(r.env)
 	}
 	if !r.mayAsk && r.held.asks(r.env, op) {
@@ -94,18 +94,18 @@ func (r run) confirm(ctx, unlimited context.Context, op sets.Operation) error {
 
 // ask prints the plan and returns an error unless the user agrees to it. Nothing is asked if
 // nothing would change, without a terminal, and if the user has agreed beforehand.
-func (r run) ask(ctx, unlimited context.Context, op sets.Operation) error {
+func (r run) ask(ctx, unlimited context.Context, op *sets.Operation) error {
 	held, err := r.held.include(ctx, op)
 	if err != nil {
 		return err
 	}
-	outlooks, err := r.outlooks(ctx, op, dryRunOf(op.Plan()))
+	outlooks, err := r.outlooks(ctx, op, dryRunOf(op.Plan))
 	if err != nil {
 		return err
 	}
 	q := question{
 		shown: planChanges(outlooks), held: held, defines: op.Defines(),
-		asked: cli.Question{What: r.act(op.Plan()), Place: r.show.Header.Cluster},
+		asked: cli.Question{What: r.act(op.Plan), Place: r.show.Header.Cluster},
 	}
 	changes := slices.ContainsFunc(outlooks, func(o view.Outlook) bool {
 		return o.Verb().Changes() || o.Verb() == view.ToFail

@@ -168,17 +168,17 @@ func (f *applyFlags) run(
 		r.recover = f.recovery(env, kube)
 	}
 	f.history.sources = f.Artifacts.References
-	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
+	r.recorder = func(t setflags.Target, op *sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, f.SourceFolder(args))
 	}
-	r.check = func(_ context.Context, op sets.Operation) error {
+	r.check = func(_ context.Context, op *sets.Operation) error {
 		noteUnselected(cmd, env, op)
 		if err := f.checkMoved(kube, op); err != nil {
 			return err
 		}
 		return f.checkPruned(op)
 	}
-	return r.do(ctx, func(ctx context.Context) (setflags.Target, sets.Operation, error) {
+	return r.do(ctx, func(ctx context.Context) (setflags.Target, *sets.Operation, error) {
 		return f.prepare(ctx, env, kube, args, f.dryRun.Is())
 	})
 }
@@ -218,7 +218,7 @@ func (f *applyFlags) newRunTo(
 // prepare opens the set and connects.
 func (f *applyFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, dryRun bool,
-) (setflags.Target, sets.Operation, error) {
+) (setflags.Target, *sets.Operation, error) {
 	f.validation.kube = kube
 	set, client, err := f.Open(ctx, env, kube, args, f.RuleFiles)
 	none, below := (*packages.NoInventoryError)(nil), (*packages.SubfolderError)(nil)
@@ -248,9 +248,9 @@ func (f *applyFlags) prepare(
 }
 
 // sourcesOf returns the file and document that describes each object.
-func sourcesOf(op sets.Operation) map[object.Ref]string {
+func sourcesOf(op *sets.Operation) map[object.Ref]string {
 	sources := map[object.Ref]string{}
-	for _, d := range op.Described() {
+	for _, d := range op.Described {
 		sources[object.RefOf(d.Object)] = d.Source
 	}
 	return sources

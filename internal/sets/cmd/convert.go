@@ -118,14 +118,14 @@ func (f *convertFlags) run(
 	if f.history.message == "" {
 		f.history.message = "converted from " + f.handover.From.Title()
 	}
-	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
+	r.recorder = func(t setflags.Target, op *sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, "")
 	}
-	r.check = func(context.Context, sets.Operation) error { return nil }
+	r.check = func(context.Context, *sets.Operation) error { return nil }
 	r.review = func(_ context.Context, outlooks []view.Outlook) ([]string, error) {
 		return nil, f.handover.Check(outlooks)
 	}
-	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
+	prepare := func(ctx context.Context) (setflags.Target, *sets.Operation, error) {
 		return f.prepare(ctx, env, kube, client)
 	}
 	if f.dryRun.Is() {
@@ -173,7 +173,7 @@ func expected(set sets.Set) cli.ExpectedCluster {
 // prepare returns the operation that marks the objects as those of the new set.
 func (f *convertFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, client sets.Cluster,
-) (t setflags.Target, op sets.Operation, err error) {
+) (t setflags.Target, op *sets.Operation, err error) {
 	options := f.ApplyOptions(f.dryRun.Mode(false) != engine.DryRunNone, env.Notice)
 	options.PlanOptions = f.options(env.Now())
 	if f.to.Value == toApp {

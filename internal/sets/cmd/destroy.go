@@ -122,7 +122,7 @@ func (f *destroyFlags) run(
 	}
 	r.lock, r.options, r.held = f.Lock, f.RunOptions(mode, true), &f.held
 	r.yes, r.timeout, r.noWait = f.held.yes || f.confirmed, f.timeout, !f.wait
-	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
+	r.recorder = func(t setflags.Target, op *sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, "")
 	}
 	r.options.Limits.Stall = f.stall.value(f.DeleteTimeout)
@@ -130,10 +130,10 @@ func (f *destroyFlags) run(
 	var (
 		set       sets.Set
 		connected sets.Cluster
-		op        sets.Operation
+		op        *sets.Operation
 	)
-	r.check = func(ctx context.Context, op sets.Operation) error {
-		if !op.Recorded() {
+	r.check = func(ctx context.Context, op *sets.Operation) error {
+		if !op.Recorded {
 			if err := f.checkAbsent(ctx, env, connected, set); err != nil {
 				return err
 			}
@@ -141,9 +141,9 @@ func (f *destroyFlags) run(
 		if f.pruned == nil {
 			return nil
 		}
-		return f.pruned.Check(op.Plan().Pruned(), len(op.Plan().Recorded))
+		return f.pruned.Check(op.Plan.Pruned(), len(op.Plan.Recorded))
 	}
-	err = r.do(ctx, func(ctx context.Context) (t setflags.Target, _ sets.Operation, err error) {
+	err = r.do(ctx, func(ctx context.Context) (t setflags.Target, _ *sets.Operation, err error) {
 		if set, connected, err = f.OpenRecord(ctx, env, kube, args, nil); err != nil {
 			return t, nil, err
 		}
@@ -162,7 +162,7 @@ func (f *destroyFlags) run(
 	if err == nil && !f.wait && f.App == "" && mode == engine.DryRunNone {
 		noteLeaving(ctx, env, connected, set)
 	}
-	if err != nil || !op.LeavesUnknown() {
+	if err != nil || !op.Plan.LeavesUnknown() {
 		return err
 	}
 	return &cli.ResultError{}

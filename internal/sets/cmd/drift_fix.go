@@ -122,13 +122,13 @@ func (f *driftFlags) runFix(
 	}
 	r.validation = nil // the server has accepted these values before
 	x := &fixing{driftFlags: f, env: env, kube: kube, text: r.outputs.Text()}
-	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
+	r.recorder = func(t setflags.Target, op *sets.Operation) *sets.Recorder {
 		return a.history.recorder(env, kube, t, op, a.SourceFolder(args))
 	}
-	r.check = func(ctx context.Context, _ sets.Operation) error { return x.check(ctx) }
+	r.check = func(ctx context.Context, _ *sets.Operation) error { return x.check(ctx) }
 	r.current = func(ctx context.Context) error { return x.fix.CheckCurrent(ctx) }
 	r.review, r.finish = x.review, x.compareAgain
-	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
+	prepare := func(ctx context.Context) (setflags.Target, *sets.Operation, error) {
 		return x.prepare(ctx, args, a.dryRun.Is())
 	}
 	if a.dryRun.Is() {
@@ -159,7 +159,7 @@ func (x *fixing) compareAgain(ctx context.Context) error {
 // prepare opens what the set is compared with, and returns the operation that puts it back.
 func (x *fixing) prepare(
 	ctx context.Context, args []string, dryRun bool,
-) (t setflags.Target, op sets.Operation, err error) {
+) (t setflags.Target, op *sets.Operation, err error) {
 	if x.result, err = x.Open(ctx, x.env, x.kube, args); err != nil {
 		return t, nil, err
 	}
@@ -173,7 +173,7 @@ func (x *fixing) prepare(
 	}
 	a := x.apply
 	a.noPrune = !x.deleteAdded
-	var all sets.Operation
+	var all *sets.Operation
 	if restored != nil {
 		restored.Revision.Adopted = nil // what others own now stays theirs
 		all, err = a.restore(ctx, x.env, restored, c, nil, dryRun)
@@ -186,9 +186,9 @@ func (x *fixing) prepare(
 		return t, nil, err
 	}
 	x.fix = b.NewFix(all, sets.FixOptions{Options: x.result.Options, DeleteAdded: x.deleteAdded})
-	x.kube.SetSources(sourcesOf(x.fix))
+	x.kube.SetSources(sourcesOf(x.fix.Operation))
 	t, err = setflags.NewTarget(x.kube, c, set)
-	return t, x.fix, err
+	return t, x.fix.Operation, err
 }
 
 // check prints what drifted, and returns an error unless it can and has to be put back.
@@ -203,7 +203,7 @@ func (x *fixing) check(ctx context.Context) error {
 	if err := x.fix.CheckCurrent(ctx); err != nil {
 		return err
 	}
-	for _, step := range x.fix.Plan().Steps {
+	for _, step := range x.fix.Plan.Steps {
 		if step.Op.Writes() || step.ReasonCode == plan.ReasonHeld {
 			return nil
 		}

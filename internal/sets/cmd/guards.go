@@ -50,8 +50,8 @@ func (h *heldFlags) allowed() plan.AllowDelete {
 
 // include makes a plan that destroys a set again, so that it deletes the objects that it holds
 // back, and returns them.
-func (h *heldFlags) include(ctx context.Context, op sets.Operation) ([]object.Ref, error) {
-	held := op.Plan().HeldBack()
+func (h *heldFlags) include(ctx context.Context, op *sets.Operation) ([]object.Ref, error) {
+	held := op.Plan.HeldBack()
 	if !h.destroys || len(h.allow) > 0 || len(held) == 0 {
 		return nil, nil
 	}
@@ -73,21 +73,21 @@ func printHeld(env *cli.Env, held []object.Ref) {
 }
 
 // asks reports whether confirm asks.
-func (h *heldFlags) asks(env *cli.Env, op sets.Operation) bool {
-	return !h.destroys && len(op.Plan().HeldBack()) > 0 && env.IsInteractive()
+func (h *heldFlags) asks(env *cli.Env, op *sets.Operation) bool {
+	return !h.destroys && len(op.Plan.HeldBack()) > 0 && env.IsInteractive()
 }
 
 // confirm asks on a terminal whether objects that the plan holds back may be deleted, and makes the
 // plan again if so. A destroy has asked about the whole plan.
 func (h *heldFlags) confirm(
-	ctx context.Context, env *cli.Env, op sets.Operation, header view.RunHeader,
+	ctx context.Context, env *cli.Env, op *sets.Operation, header view.RunHeader,
 ) error {
 	if !h.asks(env, op) {
 		return nil
 	}
-	printHeld(env, op.Plan().HeldBack())
+	printHeld(env, op.Plan.HeldBack())
 	question := cli.Question{
-		What:  fmt.Sprintf("Delete them from %s in %s", header.Set, places(header.Namespace, op.Plan())),
+		What:  fmt.Sprintf("Delete them from %s in %s", header.Set, places(header.Namespace, op.Plan)),
 		Place: header.Cluster,
 	}
 	if ok, err := env.Confirm(ctx, question); err != nil || !ok {
@@ -97,8 +97,8 @@ func (h *heldFlags) confirm(
 }
 
 // heldResult returns the error for the exit code of a run that succeeded but held objects back.
-func heldResult(op sets.Operation) error {
-	if len(op.Plan().HeldBack()) > 0 {
+func heldResult(p *plan.Plan) error {
+	if len(p.HeldBack()) > 0 {
 		return &cli.ResultError{}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (f *historyFlags) check() error {
 
 // recorder returns an operation that keeps the history of its set, whose files are in a folder.
 func (f *historyFlags) recorder(
-	env *cli.Env, kube *cli.Kube, t setflags.Target, op sets.Operation, folder string,
+	env *cli.Env, kube *cli.Kube, t setflags.Target, op *sets.Operation, folder string,
 ) *sets.Recorder {
 	return sets.NewRecorder(t.Cluster, op, sets.HistoryOptions{
 		Limit: f.limit, Secrets: history.DataPolicy(f.secrets.Value), Keep: f.keep, Now: env.Now,

@@ -64,7 +64,7 @@ func (f *applyFlags) recovery(env *cli.Env, kube *cli.Kube) func(context.Context
 	}
 	return func(ctx context.Context, failed failedRun) error {
 		then := view.Recovery{Failed: failed.Revision().Number}
-		op := sets.Operation(nil)
+		op := (*sets.Operation)(nil)
 		err := errors.New("the history could not be written")
 		if then.Failed != 0 {
 			then.Restores, op, err = f.prepareRecovery(ctx, env, failed)
@@ -85,7 +85,7 @@ func (f *applyFlags) recovery(env *cli.Env, kube *cli.Kube) func(context.Context
 // operation that restores it.
 func (f *applyFlags) prepareRecovery(
 	ctx context.Context, env *cli.Env, failed failedRun,
-) (int, sets.Operation, error) {
+) (int, *sets.Operation, error) {
 	store := &history.Store{Cluster: failed.Cluster, Set: failed.History()}
 	heads, err := store.List(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ func (f *applyFlags) prepareRecovery(
 		err = op.MakePlan(ctx)
 	}
 	if err == nil {
-		err = checkRecovery(op.Plan(), failed.Recorder)
+		err = checkRecovery(op.Plan, failed.Recorder)
 	}
 	return good.Number, op, err
 }
@@ -146,7 +146,7 @@ func checkRecovery(p *plan.Plan, failed *sets.Recorder) error {
 type recovered struct {
 	failedRun
 	good int // revision
-	op   sets.Operation
+	op   *sets.Operation
 }
 
 // recover runs the rollback, with the time of a run, and prints the results of both runs.

@@ -100,9 +100,9 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if err != nil {
 		return err
 	}
-	printForgotten(env, op)
+	printForgotten(env, op.Plan)
 	noteUnselected(cmd, env, op)
-	mode := dryRunOf(op.Plan())
+	mode := dryRunOf(op.Plan)
 	outlooks, err := outlooksOf(ctx, env, op, mode, f.validation.ofDryRuns())
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	if err != nil {
 		return err
 	}
-	if n := op.Plan().Creations(); mode == engine.DryRunClient && n > cli.TryCreations {
+	if n := op.Plan.Creations(); mode == engine.DryRunClient && n > cli.TryCreations {
 		env.Notice(fmt.Sprintf("note: the server was not asked whether the %d new objects are valid; "+
 			"apply --dry-run=server asks it", n))
 	}
@@ -161,7 +161,7 @@ func (f *planFlags) open(env *cli.Env) (*output.Outputs, error) {
 // planned is a plan that was tried.
 type planned struct {
 	target   setflags.Target
-	op       sets.Operation
+	op       *sets.Operation
 	folder   string // of the manifests
 	outlooks []view.Outlook
 }
@@ -170,7 +170,7 @@ type planned struct {
 func (f *planFlags) printAll(
 	ctx context.Context, env *cli.Env, outputs *output.Outputs, p planned,
 ) error {
-	document := planDocument(p.outlooks, p.op.Plan(), view.RunHeader{
+	document := planDocument(p.outlooks, p.op.Plan, view.RunHeader{
 		Tool: cli.Version(), Set: p.target.Set, Namespace: p.target.Namespace, Cluster: p.target.Place,
 		Folder: p.folder,
 	})

@@ -142,11 +142,11 @@ func (f *applyFlags) inventoryPolicy() string {
 
 // noteUnselected prints a note if the filters of a command select no object: they may have a typing
 // error.
-func noteUnselected(cmd *cobra.Command, env *cli.Env, op sets.Operation) {
+func noteUnselected(cmd *cobra.Command, env *cli.Env, op *sets.Operation) {
 	filters := slices.DeleteFunc(changedPlanFlags(cmd), func(name string) bool {
 		return !isFilter(name)
 	})
-	if len(filters) == 0 || slices.ContainsFunc(op.Plan().Steps, func(step plan.Step) bool {
+	if len(filters) == 0 || slices.ContainsFunc(op.Plan.Steps, func(step plan.Step) bool {
 		return step.Op.IsObject() && step.ReasonCode != plan.ReasonExcluded
 	}) {
 		return
@@ -157,19 +157,19 @@ func noteUnselected(cmd *cobra.Command, env *cli.Env, op sets.Operation) {
 // checkMoved returns an error if objects of a package would go from one namespace to another
 // because of -n or of the context's namespace: they would be written there and deleted where they
 // are. For an app -n names the record.
-func (f *applyFlags) checkMoved(kube *cli.Kube, op sets.Operation) error {
+func (f *applyFlags) checkMoved(kube *cli.Kube, op *sets.Operation) error {
 	namespace, explicit, err := kube.Namespace()
 	if err != nil || f.App != "" {
 		return err
 	}
-	recorded, arriving := object.NewSet(op.Plan().Recorded...), object.NewSet()
-	for _, d := range op.Manifests() {
+	recorded, arriving := object.NewSet(op.Plan.Recorded...), object.NewSet()
+	for _, d := range op.Manifests {
 		ref := object.RefOf(d.Object)
 		if d.Placed && ref.Namespace == namespace && !recorded.Has(ref) {
 			arriving.Insert(ref)
 		}
 	}
-	for _, step := range op.Plan().Steps {
+	for _, step := range op.Plan.Steps {
 		moved := step.Ref
 		moved.Namespace = namespace
 		if step.Op != plan.Delete || step.Ref.Namespace == "" || !arriving.Has(moved) {
@@ -189,11 +189,11 @@ func (f *applyFlags) checkMoved(kube *cli.Kube, op sets.Operation) error {
 
 // checkPruned returns an error if a plan prunes all objects without --allow-empty, or more than
 // --max-prune allows.
-func (f *applyFlags) checkPruned(op sets.Operation) error {
+func (f *applyFlags) checkPruned(op *sets.Operation) error {
 	if err := op.CheckEmpty(); err != nil {
 		return err
 	}
-	return f.maxPrune.Check(op.Plan().Pruned(), len(op.Plan().Recorded))
+	return f.maxPrune.Check(op.Plan.Pruned(), len(op.Plan.Recorded))
 }
 
 // conflictChoice returns the choice of what happens with fields that others own; empty is the

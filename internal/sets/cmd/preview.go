@@ -13,7 +13,7 @@ import (
 // plan; if the plan has none, the error of the review.
 func (f *applyFlags) preview(
 	ctx context.Context, env *cli.Env, r run,
-	prepare func(context.Context) (setflags.Target, sets.Operation, error),
+	prepare func(context.Context) (setflags.Target, *sets.Operation, error),
 ) error {
 	defer r.outputs.Discard() // unless they are printed
 	t, op, err := prepare(ctx)

@@ -95,22 +95,22 @@ func (f *rollbackFlags) run(
 		return err
 	}
 	r.restores = &f.history.restores
-	r.recorder = func(t setflags.Target, op sets.Operation) *sets.Recorder {
+	r.recorder = func(t setflags.Target, op *sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, "")
 	}
-	r.check = func(ctx context.Context, op sets.Operation) error {
+	r.check = func(ctx context.Context, op *sets.Operation) error {
 		noteUnselected(cmd, env, op)
 		if err := f.target.checkNewest(ctx); err != nil {
 			return err
 		}
-		if err := f.checkLosses(env, op.Plan()); err != nil {
+		if err := f.checkLosses(env, op.Plan); err != nil {
 			return err
 		}
 		return f.checkPruned(op)
 	}
 	r.current = func(ctx context.Context) error { return f.target.checkNewest(ctx) }
 	r.review = f.review
-	prepare := func(ctx context.Context) (setflags.Target, sets.Operation, error) {
+	prepare := func(ctx context.Context) (setflags.Target, *sets.Operation, error) {
 		return f.prepare(ctx, env, kube, args, f.dryRun.Is())
 	}
 	if f.dryRun.Is() {
@@ -131,7 +131,7 @@ func (f *rollbackFlags) checkTo() error {
 // prepare finds the set and the revision, and connects.
 func (f *rollbackFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, dryRun bool,
-) (t setflags.Target, op sets.Operation, err error) {
+) (t setflags.Target, op *sets.Operation, err error) {
 	f.validation.kube = kube
 	request, err := f.Request(ctx, env, kube, args, f.RuleFiles)
 	if err != nil {
@@ -182,7 +182,7 @@ var settings = map[string]sets.Setting{
 func (f *applyFlags) restore(
 	ctx context.Context, env *cli.Env, restored *sets.Restored, c sets.Cluster, flags []string,
 	dryRun bool,
-) (sets.Operation, error) {
+) (*sets.Operation, error) {
 	options := f.ApplyOptions(dryRun, env.Notice)
 	options.PlanOptions = f.options(env.Now())
 	for _, flag := range flags {

@@ -63,7 +63,7 @@ type run struct {
 	// heartbeat is the output if that is no terminal, else nil.
 	heartbeat *view.Heartbeat
 	// check looks at the plan before anything is asked or run.
-	check func(context.Context, sets.Operation) error
+	check func(context.Context, *sets.Operation) error
 	// current returns an error if what the operation was made from is not current any more, once the
 	// lock is held; nil for nothing that MakePlan does not read. Check does the same before.
 	current func(context.Context) error
@@ -93,7 +93,7 @@ type run struct {
 	restores *int
 
 	// recorder returns the operation with the history of its set.
-	recorder func(setflags.Target, sets.Operation) *sets.Recorder
+	recorder func(setflags.Target, *sets.Operation) *sets.Recorder
 }
 
 // hasLive reports whether runs have a live view.
@@ -146,7 +146,7 @@ type failedRun struct {
 }
 
 // preparation prepares the operation of a run, and changes nothing.
-type preparation func(context.Context) (setflags.Target, sets.Operation, error)
+type preparation func(context.Context) (setflags.Target, *sets.Operation, error)
 
 // do prepares the operation, locks the set, makes the plan and runs it. A dry run locks nothing. If
 // the user is asked, that comes before the lock is taken: under the lock the plan is made again,
@@ -180,8 +180,8 @@ func (r run) do(ctx context.Context, prepare preparation) (err error) {
 }
 
 // refuseManaged returns an error if a Set owns what an operation changes.
-func (r run) refuseManaged(ctx context.Context, t setflags.Target, op sets.Operation) error {
-	return r.advisePin(refuseManaged(ctx, r.env, t.Cluster, recordsOf(op.Lock())))
+func (r run) refuseManaged(ctx context.Context, t setflags.Target, op *sets.Operation) error {
+	return r.advisePin(refuseManaged(ctx, r.env, t.Cluster, recordsOf(op.Locked)))
 }
 
 // runLocked locks the set, makes the plan, or makes the one again that the user has agreed to, and
@@ -210,7 +210,7 @@ func (r run) runLocked(
 			return r.notBegun(ctx, err)
 		}
 	}
-	held, locked, err := r.lock.Acquire(ctx, r.env, t.Cluster, op.Lock(), r.command)
+	held, locked, err := r.lock.Acquire(ctx, r.env, t.Cluster, op.Locked, r.command)
 	if err != nil {
 		return r.notBegun(ctx, err)
 	}
@@ -240,7 +240,7 @@ func (r run) runLocked(
 // runPlan runs a plan that was made, within a context, and what follows if it fails within another
 // that has no limit of time.
 func (r run) runPlan(
-	ctx, unlimited context.Context, t setflags.Target, op sets.Operation, held *lock.Lock,
+	ctx, unlimited context.Context, t setflags.Target, op *sets.Operation, held *lock.Lock,
 ) error {
 	if r.restores != nil {
 		r.show.Header.Restores = *r.restores
@@ -290,11 +290,11 @@ func (r run) carryOut(ctx, unlimited context.Context, this failedRun) error {
 }
 
 // checkAgain looks at a plan that was made again after the user has agreed to the first one.
-func (r run) checkAgain(ctx context.Context, op sets.Operation) error {
+func (r run) checkAgain(ctx context.Context, op *sets.Operation) error {
 	if err := r.check(ctx, op); err != nil || r.review == nil {
 		return err
 	}
-	outlooks, err := r.outlooks(ctx, op, dryRunOf(op.Plan()))
+	outlooks, err := r.outlooks(ctx, op, dryRunOf(op.Plan))
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ func (r run) checkAgain(ctx context.Context, op sets.Operation) error {
 
 // outlooks runs the plan of the operation dry.
 func (r run) outlooks(
-	ctx context.Context, op sets.Operation, mode engine.DryRun,
+	ctx context.Context, op *sets.Operation, mode engine.DryRun,
 ) ([]view.Outlook, error) {
 	fields := ""
 	if r.validation != nil {
@@ -315,9 +315,9 @@ func (r run) outlooks(
 
 // outlooksOf runs the plan of an operation dry, and warns of what the server would not store.
 func outlooksOf(
-	ctx context.Context, env *cli.Env, op sets.Operation, mode engine.DryRun, fields string,
+	ctx context.Context, env *cli.Env, op *sets.Operation, mode engine.DryRun, fields string,
 ) ([]view.Outlook, error) {
-	outlooks, err := cli.Outlooks(ctx, env, op, mode, fields)
+	outlooks, err := cli.Outlooks(ctx, env, op.Plan, op.Run, mode, fields)
 	for _, o := range outlooks {
 		env.WarnUnstored(o.Step.Ref, o.Step.Source, o.Unstored)
 	}
@@ -343,11 +343,11 @@ func (r run) notBegun(ctx context.Context, err error) error {
 
 // follow sets how the run goes to what its plan says: the operation may have other options than the
 // flags.
-func (r *run) follow(op sets.Operation) {
+func (r *run) follow(op *sets.Operation) {
 	if r.dryRun != nil {
-		r.options.DryRun = r.dryRun.Mode(op.Plan().ServerSide)
+		r.options.DryRun = r.dryRun.Mode(op.Plan.ServerSide)
 	}
-	waves := op.Basis().Options.Waves()
+	waves := op.Basis.Options.Waves()
 	r.show.Waves, r.options.Limits.PerWave = waves, waves
 }
 
@@ -362,7 +362,7 @@ func dryRunOf(p *plan.Plan) engine.DryRun {
 // plan makes the plan, checks it, and returns an error unless the user agrees to it. The answer has
 // no limit of time. Locked reports whether the lock of the set is held.
 func (r *run) plan(
-	ctx, unlimited context.Context, t setflags.Target, op sets.Operation, locked bool,
+	ctx, unlimited context.Context, t setflags.Target, op *sets.Operation, locked bool,
 ) error {
 	if err := op.MakePlan(ctx); err != nil {
 		return err
@@ -384,16 +384,16 @@ func (r *run) plan(
 	if err := r.check(ctx, op); err != nil {
 		return err
 	}
-	heldBack := len(op.Plan().HeldBack())
+	heldBack := len(op.Plan.HeldBack())
 	if err := r.confirm(ctx, unlimited, op); err != nil {
 		return err
 	}
-	if len(op.Plan().HeldBack()) < heldBack { // the user has allowed more
+	if len(op.Plan.HeldBack()) < heldBack { // the user has allowed more
 		if err := r.check(ctx, op); err != nil {
 			return err
 		}
 	}
-	printForgotten(r.env, op)
+	printForgotten(r.env, op.Plan)
 	return nil
 }
 
@@ -404,33 +404,29 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 		r.show.NoWait = true
 	}
 	failure := func(step *plan.Step, err error) string {
-		return failureText(step, err, op.Plan().ServerSide)
+		return failureText(step, err, op.Plan.ServerSide)
 	}
-	began, word := r.env.Now(), view.NewLastWord(op.Plan(), failure, r.env.ClusterFlags()...)
+	began, word := r.env.Now(), view.NewLastWord(op.Plan, failure, r.env.ClusterFlags()...)
 	refused, wrote := false, false
-	heard := heardOperation{Operation: op, listener: func(e event.Event) {
+	op.Listeners = append(op.Listeners, func(e event.Event) {
 		word.Event(e)
 		refused = refused || cluster.RefusalOf(e.Err) == cluster.ByRights
 		if len(e.Unstored) > 0 {
-			r.env.WarnUnstored(e.Ref, op.Plan().Steps[e.Step].Source, e.Unstored)
+			r.env.WarnUnstored(e.Ref, op.Plan.Steps[e.Step].Source, e.Unstored)
 		}
 		if e.Kind == event.Settled && e.Status.Warns {
-			r.env.Warn(e.Ref, op.Plan().Steps[e.Step].Source, e.Status.Message)
+			r.env.Warn(e.Ref, op.Plan.Steps[e.Step].Source, e.Status.Message)
 		}
 		wrote = wrote || e.NotRecreated ||
 			e.Kind == event.Acted && e.Op.Writes() && e.Outcome == event.Succeeded
-	}}
+	})
 	if r.heartbeat != nil && r.options.DryRun == engine.DryRunNone {
-		r.heartbeat.Start(op.Plan())
+		r.heartbeat.Start(op.Plan)
 		defer r.heartbeat.Stop()
-		listener := heard.listener
-		heard.listener = func(e event.Event) {
-			listener(e)
-			r.heartbeat.Event(e)
-		}
+		op.Listeners = append(op.Listeners, r.heartbeat.Event)
 	}
-	err := cmp.Or(cli.RunOperation(ctx, heard, r.options, r.show, held), heldResult(op))
-	defer r.record(ctx, op, err == nil && !op.LeavesUnknown())
+	err := cmp.Or(cli.RunPlan(ctx, op.Plan, op.Run, r.options, r.show, held), heldResult(op.Plan))
+	defer r.record(ctx, op, err == nil && !op.Plan.LeavesUnknown())
 	incomplete := (*cli.ResultError)(nil)
 	if errors.As(err, &incomplete) {
 		word.Print(r.env.Err, r.env.Now().Sub(began))
@@ -440,7 +436,7 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 	}
 	if incomplete != nil && errors.Is(context.Cause(ctx), engine.ErrOutOfTime) {
 		fmt.Fprintf(r.env.Err, "error: the run has not ended within --timeout %s; %s\n", r.timeout,
-			afterTimeout(op.Plan(), wrote))
+			afterTimeout(op.Plan, wrote))
 		return &cli.ResultError{}
 	}
 	return err
@@ -466,30 +462,16 @@ func afterTimeout(p *plan.Plan, wrote bool) string {
 	}
 }
 
-// heardOperation is an operation whose events a listener receives too, before the sink.
-type heardOperation struct {
-	sets.Operation
-	listener event.Sink
-}
-
-// Run runs the plan.
-func (o heardOperation) Run(
-	ctx context.Context, options engine.Options, sink event.Sink,
-) (event.Summary, error) {
-	return o.Operation.Run(ctx, options, func(e event.Event) {
-		o.listener(e)
-		sink(e)
-	})
-}
-
 // writesObjects reports whether a plan writes or deletes objects.
 func writesObjects(p *plan.Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Op.Writes() })
 }
 
 // printForgotten prints the objects that leave the record because their kind does not exist.
-func printForgotten(env *cli.Env, op sets.Operation) {
-	for _, line := range op.Forgotten() {
-		fmt.Fprintln(env.Err, line)
+func printForgotten(env *cli.Env, p *plan.Plan) {
+	for _, ref := range p.Forgotten {
+		fmt.Fprintf(env.Err, "%s is removed from the record: the cluster does not have the kind %s any "+
+			"more, or has it with another scope, so the object does not exist\n", ref.Short(),
+			ref.GroupKind())
 	}
 }

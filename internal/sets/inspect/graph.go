@@ -94,7 +94,7 @@ func (f *graphFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args
 	}
 	err = op.MakePlan(ctx)
 	if err == nil {
-		return f.print(env.Out, planGraph(set.Title(), op.Plan()))
+		return f.print(env.Out, planGraph(set.Title(), op.Plan))
 	}
 	if g, ok := cycleGraph(set.Title(), err); ok {
 		if printed := f.print(env.Out, g); printed != nil {

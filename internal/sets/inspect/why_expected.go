@@ -121,7 +121,7 @@ func needsOf(ctx context.Context, env *cli.Env, set sets.Set) map[object.Ref][]o
 		return nil
 	}
 	needs := map[object.Ref][]object.Ref{}
-	steps := op.Plan().Steps
+	steps := op.Plan.Steps
 	for i := range steps {
 		for _, j := range steps[i].Needs {
 			if steps[i].Op.IsObject() && steps[j].Op.IsObject() {

@@ -403,11 +403,11 @@ func NewTarget(kube *cli.Kube, c sets.Cluster, set sets.Set) (Target, error) {
 
 // Print prints the target and the number of objects of the plan on standard error, so that users
 // notice a wrong cluster. Outputs for programs are left alone.
-func (t Target) Print(env *cli.Env, output string, op sets.Operation) {
+func (t Target) Print(env *cli.Env, output string, op *sets.Operation) {
 	if output != view.OutputText && output != view.OutputTable {
 		return
 	}
-	count, noun := len(op.Plan().Refs()), "objects"
+	count, noun := len(op.Plan.Refs()), "objects"
 	if count == 1 {
 		noun = "object"
 	}
