@@ -1,6 +1,7 @@
 package muster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,27 +156,37 @@ type runOptions struct {
 func (s *Set) run(
 	ctx context.Context, op *sets.Operation, o runOptions, sink func(Event),
 ) (result *Result, err error) {
-	held, run, err := o.holder.acquire(ctx, s.cluster, op.Locked, o.command)
-	if err != nil {
-		return nil, err
-	}
-	defer func(ctx context.Context) {
-		if lost := held.Release(ctx); lost != nil && err == nil {
-			err = lost
-		}
-	}(ctx)
-	ctx = run
-	made, err := makePlan(ctx, op, o, held != nil)
-	if err != nil {
-		return nil, err
-	}
-	again, err := op.Define(ctx)
-	if err == nil && again {
-		made, err = checkPlan(ctx, op, o)
-	}
-	if err != nil {
-		return nil, err
-	}
+	var made *Plan
+	err = sets.Protocol{
+		Lock: func(
+			ctx context.Context, set lock.Set,
+		) (*lock.Lock, context.Context, error) {
+			return o.holder.acquire(ctx, s.cluster, set, o.command)
+		},
+		Unlock: func(ctx context.Context, held *lock.Lock, err error) error {
+			return cmp.Or(err, held.Release(ctx))
+		},
+		Plan: func(ctx context.Context, locked bool) (err error) {
+			made, err = makePlan(ctx, op, o, locked)
+			return err
+		},
+		Check: func(ctx context.Context) (err error) {
+			made, err = checkPlan(ctx, op, o)
+			return err
+		},
+		Run: func(ctx context.Context, held *lock.Lock) (err error) {
+			result, err = s.runPlan(ctx, op, o, made, held, sink)
+			return err
+		},
+	}.Change(ctx, op)
+	return result, err
+}
+
+// runPlan runs a plan that was made, and records the result.
+func (s *Set) runPlan(
+	ctx context.Context, op *sets.Operation, o runOptions, made *Plan, held *lock.Lock,
+	sink func(Event),
+) (*Result, error) {
 	if o.exact {
 		op.Plan.Guard(nil)
 	}
@@ -185,9 +196,9 @@ func (s *Set) run(
 	}
 	c := newCollector(op.Plan, sink)
 	summary, err := recorder.Run(ctx, o.engineOptions(), held.Count(len(op.Plan.Refs()), c.add))
-	result = c.result(made, summary)
+	result := c.result(made, summary)
 	done := err == nil && result.Outcome == Succeeded && len(result.Left) == 0
-	if unrecorded := recorder.Record(ctx, done && !op.Plan.LeavesUnknown()); unrecorded != nil {
+	if unrecorded := recorder.Record(ctx, done); unrecorded != nil {
 		result.Warning = unrecorded.Error()
 	}
 	result.Revision = recorder.Revision().Number

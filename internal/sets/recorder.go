@@ -240,6 +240,7 @@ func (r *Recorder) fail(e event.Event) {
 // after a dry run. The end of the context does not break it off at once. The error is for the user:
 // the history is not that important to the run.
 func (r *Recorder) Record(ctx context.Context, done bool) error {
+	done = done && !r.Plan.LeavesUnknown()
 	if r.ran && !r.dryRun && !r.tried {
 		r.jobs.takeBack(ctx, r.store, r.Operation)
 	}

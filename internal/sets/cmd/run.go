@@ -210,31 +210,26 @@ func (r run) runLocked(
 			return r.notBegun(ctx, err)
 		}
 	}
-	held, locked, err := r.lock.Acquire(ctx, r.env, t.Cluster, op.Locked, r.command)
-	if err != nil {
-		return r.notBegun(ctx, err)
-	}
-	defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
-	ctx = locked
-	if agreed.op == nil {
-		err = r.plan(ctx, ctx, t, op, held != nil)
-	} else {
-		err = r.planAgain(ctx, op, agreed)
-	}
-	if err != nil {
-		return r.notBegun(ctx, err)
-	}
-	again, err := op.Define(ctx)
-	if err == nil && again {
-		err = r.checkAgain(ctx, op)
-	}
-	if err != nil {
-		return err
-	}
-	if err := r.runPlan(ctx, unlimited, t, op, held); err != nil || r.finish == nil {
-		return err
-	}
-	return r.finish(ctx)
+	return sets.Protocol{
+		Lock: func(ctx context.Context, set lock.Set) (*lock.Lock, context.Context, error) {
+			held, run, err := r.lock.Acquire(ctx, r.env, t.Cluster, set, r.command)
+			return held, run, r.notBegun(ctx, err)
+		},
+		Unlock: cli.Release,
+		Plan: func(ctx context.Context, locked bool) error {
+			if agreed.op == nil {
+				return r.notBegun(ctx, r.plan(ctx, ctx, t, op, locked))
+			}
+			return r.notBegun(ctx, r.planAgain(ctx, op, agreed))
+		},
+		Check: func(ctx context.Context) error { return r.checkAgain(ctx, op) },
+		Run: func(ctx context.Context, held *lock.Lock) error {
+			if err := r.runPlan(ctx, unlimited, t, op, held); err != nil || r.finish == nil {
+				return err
+			}
+			return r.finish(ctx)
+		},
+	}.Change(ctx, op)
 }
 
 // runPlan runs a plan that was made, within a context, and what follows if it fails within another
@@ -426,7 +421,7 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 		op.Listeners = append(op.Listeners, r.heartbeat.Event)
 	}
 	err := cmp.Or(cli.RunPlan(ctx, op.Plan, op.Run, r.options, r.show, held), heldResult(op.Plan))
-	defer r.record(ctx, op, err == nil && !op.Plan.LeavesUnknown())
+	defer r.record(ctx, op, err == nil)
 	incomplete := (*cli.ResultError)(nil)
 	if errors.As(err, &incomplete) {
 		word.Print(r.env.Err, r.env.Now().Sub(began))
