@@ -865,8 +865,10 @@ var boundaries = map[string]boundary{
 		level: 2,
 		module: []string{
 			"apps/resource",
+			"boundedio",
 			"cluster",
 			"object",
+			"record",
 		},
 		libraries: []string{
 			machinery,

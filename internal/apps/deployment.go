@@ -78,7 +78,9 @@ func (c *Client) PrepareDeploy(ctx context.Context, r DeployRequest) (*Deploymen
 	if err := d.run.buildPlan(); err != nil {
 		return d, err
 	}
-	if !d.lastSucceeded() {
+	if recorded, ok := d.app.Members(); ok {
+		d.run.plan.Unproven = (&record.State{Members: recorded}).Unproven()
+	} else if !d.lastSucceeded() {
 		d.run.plan.Unproven = d.run.recorded()
 	}
 	if !r.Run.RecreateDeleted {
@@ -175,6 +177,10 @@ func (d *Deployment) calculate(ctx context.Context) error {
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
 		adopted: d.live.adopted, checkOwner: d.checkOwner, patch: d.req.Patch,
 		nameOwners: d.nameOwners, foreignReason: d.foreignReason, foreign: d.live.foreign,
+		missed: map[schema.GroupKind]bool{},
+	}
+	for gk := range d.live.missed {
+		d.run.missed[gk] = true
 	}
 	d.run.sources, d.run.described = sourcesOf(d.selected), object.NewSet()
 	for _, r := range d.inputs {

@@ -2,6 +2,7 @@ package apps
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -97,7 +98,44 @@ func (c *Client) PrepareObserve(ctx context.Context, r ObserveRequest) (*Observa
 	for _, obj := range withoutTransient(found) {
 		o.Refs = append(o.Refs, object.RefOf(obj))
 	}
-	return o, nil
+	gone, err := c.gone(ctx, target, found)
+	o.Refs = append(o.Refs, gone...)
+	return o, err
+}
+
+// gone returns the objects that the record of an app lists and that do not exist, given those that
+// have its label. It sends requests only if the record lists others.
+func (c *Client) gone(
+	ctx context.Context, target *app.App, found []liveObject,
+) ([]object.Ref, error) {
+	labelled := object.NewSet()
+	for _, obj := range found {
+		labelled.Insert(object.RefOf(obj))
+	}
+	var targets []cluster.Target
+	members, _ := target.Members()
+	for _, m := range members {
+		if !labelled.Has(m.Ref) {
+			targets = append(targets, cluster.Target{Ref: m.Ref})
+		}
+	}
+	if len(targets) == 0 {
+		return nil, nil
+	}
+	live, err := c.Cluster.Read(ctx, targets)
+	if denied := (*cluster.DeniedError)(nil); errors.As(err, &denied) {
+		return nil, nil // the label says what the app has
+	}
+	if err != nil {
+		return nil, err
+	}
+	var gone []object.Ref
+	for _, t := range targets {
+		if live.Objects[t.Ref] == nil && !live.Unserved.Has(t.Ref) {
+			gone = append(gone, t.Ref)
+		}
+	}
+	return gone, nil
 }
 
 // Filter returns the objects that a filter matches; a nil filter matches all.

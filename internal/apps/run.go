@@ -76,21 +76,21 @@ type RunOptions struct {
 
 // PlanPolicy says in what the plan and the run of an app differ from those of kapp.
 type PlanPolicy struct {
-	Unchanged        bool // unchanged objects have a step and are waited for
-	AwaitUnchanged   bool // unchanged objects that are not ready hold back their dependents
-	AllRefs          bool // as in change.Options
-	CountNext        bool // a version that is created is one of those that an annotation keeps
-	KeepAdded        bool // updates keep defaults, labels and annotations that others added
-	LeaveForeign     bool // objects of other owners are left alone, and are no error
-	GuardDeletes     bool // deletions come last, and what objects that stay are in stays too
-	Retain           bool // steps say why objects stay unchanged or in the cluster
-	NameFiles        bool // steps name the file and document of their objects
-	MaskValues       bool // of Secrets only values are masked, of other objects whole differences
-	OnlyRules        bool // Rules judge objects, unless the configuration does; never kapp's rules
-	RecordInterrupts bool // an interrupted run is recorded as that, not as a failed one
-	KeepLeaving      bool // the record of a deleted app stays while its objects are leaving
-	RecreateDeleted  bool // objects that are being deleted are created once they are gone
-	NoNulls          bool // a null is no value: inputs have none, and those applied last do not count
+	Unchanged       bool // unchanged objects have a step and are waited for
+	AwaitUnchanged  bool // unchanged objects that are not ready hold back their dependents
+	AllRefs         bool // as in change.Options
+	CountNext       bool // a version that is created is one of those that an annotation keeps
+	KeepAdded       bool // updates keep defaults, labels and annotations that others added
+	LeaveForeign    bool // objects of other owners are left alone, and are no error
+	GuardDeletes    bool // deletions come last, and what objects that stay are in stays too
+	Retain          bool // steps say why objects stay unchanged or in the cluster
+	NameFiles       bool // steps name the file and document of their objects
+	MaskValues      bool // of Secrets only values are masked, of other objects whole differences
+	OnlyRules       bool // Rules judge objects, unless the configuration does; never kapp's rules
+	RecordMore      bool // the record says that a run was interrupted, and lists the members
+	KeepLeaving     bool // the record of a deleted app stays while its objects are leaving
+	RecreateDeleted bool // objects that are being deleted are created once they are gone
+	NoNulls         bool // a null is no value: inputs have none, and those applied last do not count
 }
 
 // LikePackages returns the policy by which the plan and the run of an app are like those of a
@@ -99,7 +99,7 @@ func LikePackages() PlanPolicy {
 	return PlanPolicy{
 		Unchanged: true, AwaitUnchanged: true, CountNext: true, KeepAdded: true, LeaveForeign: true,
 		GuardDeletes: true, AllRefs: true, Retain: true, NameFiles: true, MaskValues: true,
-		OnlyRules: true, RecordInterrupts: true, KeepLeaving: true, RecreateDeleted: true,
+		OnlyRules: true, RecordMore: true, KeepLeaving: true, RecreateDeleted: true,
 		NoNulls: true,
 	}
 }
@@ -161,6 +161,7 @@ type Run struct {
 	staying   []liveObject                          // with GuardDeletes: they are not deleted
 	others    []liveObject                          // live objects that a filter leaves out
 	unplanned []liveObject                          // live objects that stay and have no change
+	missed    map[schema.GroupKind]bool             // kinds of which the app may have more objects
 	owners    map[*change.Change]liveObject         // deletions, and what would be lost with each
 }
 
@@ -399,16 +400,40 @@ type runRecord struct {
 	before record.Before // to be called before the record is deleted; may be nil
 	// interrupted records the interrupt of a run that has begun; nil if that is a failure.
 	interrupted func(ctx context.Context) error
+	// list sets the members that the next write records; nil for none.
+	list func(*record.State)
 }
 
 // runRecord returns a record of an app that is to be filled. kapp has no word for an interrupted
 // run but a failed one.
 func (r *Run) runRecord(target *app.App) *runRecord {
 	records := &runRecord{}
-	if r.options.RecordInterrupts {
+	if r.options.RecordMore {
 		records.interrupted = target.Interrupted
+		records.list = func(state *record.State) { r.listMembers(target, state) }
 	}
 	return records
+}
+
+// listMembers sets the members that the record of the app lists: those of a run, and those that it
+// did not touch, because a filter leaves them out or their kind cannot be listed.
+func (r *Run) listMembers(target *app.App, state *record.State) {
+	members, listed := slices.Clone(state.Members), object.NewSet(state.Refs()...)
+	for _, obj := range r.unplanned {
+		if ref := object.RefOf(obj); listed.Insert(ref) {
+			members = append(members, record.Member{Ref: ref})
+		}
+	}
+	recorded, _ := target.Members()
+	for _, m := range recorded {
+		if r.missed[m.Ref.GroupKind()] && listed.Insert(m.Ref) {
+			members = append(members, m)
+		}
+	}
+	if !target.SetMembers(members) {
+		r.Printer.Info(fmt.Sprintf("the record does not list the objects of the app, which are too many "+
+			"for it (%d): their label says what the app has", len(members)))
+	}
 }
 
 // Load returns an empty state.
@@ -416,6 +441,9 @@ func (*runRecord) Load(context.Context) (*record.State, error) { return &record.
 
 // Save records the beginning or the end of the run.
 func (r *runRecord) Save(ctx context.Context, state *record.State) error {
+	if r.list != nil {
+		r.list(state)
+	}
 	switch {
 	case state.Result == "":
 		r.begun = true

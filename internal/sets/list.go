@@ -158,6 +158,9 @@ func listedApp(a *app.App) Listed {
 	}
 	l.Identity, l.LastRun = a.Selector(), a.Meta.LastDeployment.StartedAt
 	l.LastResult = appResult(a)
+	if members, ok := a.Members(); ok {
+		l.Objects = len(members)
+	}
 	return l
 }
 

@@ -38,6 +38,7 @@ type App struct {
 	selector  labels.Selector            // of an app without a record
 	used      used                       // the kinds that the next write adds
 	running   *unstructured.Unstructured // the record of the running deployment, if any
+	members   string                     // see SetMembers; empty for none
 
 	objectLabels bool // of a new app: see LabelsOnlyObjects
 }

@@ -245,7 +245,7 @@ func TestConflict(t *testing.T) {
 	if err := two.Restore(t.Context(), nil); !errors.As(err, &other) || !other.Recreated {
 		t.Errorf("restored although there is a record: %v", err)
 	}
-	f.put(record("demo", "web", spec("2", "[]"), isApp))
+	f.put(recorded("demo", "web", spec("2", "[]"), isApp))
 	if err := two.Begin(t.Context(), "update", nil, false); err == nil ||
 		!strings.Contains(err.Error(), "was deleted and created again") {
 		t.Errorf("begin against another app of the name: %v", err)
@@ -359,11 +359,11 @@ func TestList(t *testing.T) {
 	f := newFake()
 	s := newStore(f)
 	for i, namespace := range []string{"e", "d", "c", "b"} {
-		f.put(record(namespace, "web", spec(fmt.Sprint(i), "[]"), isApp, "x=y"))
+		f.put(recorded(namespace, "web", spec(fmt.Sprint(i), "[]"), isApp, "x=y"))
 	}
-	f.put(record("b", "web.apps.k14s.io", spec("3", "[]"), isApp))
-	f.put(record("b", "odd", "{", isApp))
-	f.put(record("b", "other", "", "x=y"))
+	f.put(recorded("b", "web.apps.k14s.io", spec("3", "[]"), isApp))
+	f.put(recorded("b", "odd", "{", isApp))
+	f.put(recorded("b", "other", "", "x=y"))
 	found, err := s.List(t.Context(), "b", nil)
 	if err != nil || len(found) != 2 || found[0].Err == nil || found[1].Err != nil ||
 		found[1].Name != "web" ||

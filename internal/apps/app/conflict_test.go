@@ -55,7 +55,7 @@ var interference = map[string]func(f *fake, ref object.Ref) error{
 	"deleted": func(f *fake, ref object.Ref) error { delete(f.objects, ref); return nil },
 	"replaced": func(f *fake, ref object.Ref) error {
 		delete(f.objects, ref)
-		f.put(record(ref.Namespace, ref.Name, spec("2", "[]"), isApp))
+		f.put(recorded(ref.Namespace, ref.Name, spec("2", "[]"), isApp))
 		return nil
 	},
 	"refused": func(*fake, object.Ref) error { return errors.New("refused") },

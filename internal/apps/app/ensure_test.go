@@ -57,7 +57,7 @@ func TestNames(t *testing.T) {
 			s.FullNames = tc.full
 			for _, have := range tc.have {
 				name, value, _ := strings.Cut(have, "=")
-				f.put(record("n", name, spec(value, "[]"), isApp))
+				f.put(recorded("n", name, spec(value, "[]"), isApp))
 			}
 			app, err := s.Ensure(
 				t.Context(),
@@ -98,7 +98,7 @@ func checkPlanned(t *testing.T, have, left []string, r Request, full bool) {
 	s.FullNames = full
 	for _, have := range have {
 		name, value, _ := strings.Cut(have, "=")
-		f.put(record("n", name, spec(value, "[]"), isApp))
+		f.put(recorded("n", name, spec(value, "[]"), isApp))
 	}
 	r.DryRun = true
 	app, err := s.Ensure(t.Context(), r)
@@ -153,7 +153,7 @@ func TestRename(t *testing.T) {
 			for _, have := range tc.have {
 				name, value, _ := strings.Cut(have, "=")
 				f.put(
-					record(
+					recorded(
 						"n",
 						name,
 						spec(value, `[{"Group":"","Kind":"`+strings.ToUpper(name[:1])+`"}]`),
@@ -201,14 +201,14 @@ func TestRenameChanges(t *testing.T) {
 	} {
 		f := newFake()
 		s := newStore(f)
-		f.put(record("n", "a", spec("1", `[]`), isApp))
+		f.put(recorded("n", "a", spec("1", `[]`), isApp))
 		for _, name := range []string{"a-change-1", "a-change-2"} {
-			f.put(record("n", name, "{}", "kapp.k14s.io/is-app-change=",
+			f.put(recorded("n", name, "{}", "kapp.k14s.io/is-app-change=",
 				"kapp.k14s.io/app-change-app=a", "kapp.k14s.io/app-change-app-label=1"))
 		}
 		if tc.ns != "n" { // an interrupted call has moved the first one, and deleted nothing
-			f.put(record("m", tc.to, spec("1", `[]`), isApp))
-			f.put(record("m", "a-change-1", "{}", "kapp.k14s.io/is-app-change=",
+			f.put(recorded("m", tc.to, spec("1", `[]`), isApp))
+			f.put(recorded("m", "a-change-1", "{}", "kapp.k14s.io/is-app-change=",
 				"kapp.k14s.io/app-change-app="+tc.to, "kapp.k14s.io/app-change-app-label=1"))
 		}
 		app, err := s.Find(t.Context(), "a", "n")
@@ -232,12 +232,12 @@ func TestRenameChanges(t *testing.T) {
 func TestRenameMeetsAnother(t *testing.T) {
 	f := newFake()
 	s := newStore(f)
-	f.put(record("n", "a", spec("1", `[{"Group":"","Kind":"A"}]`), isApp))
+	f.put(recorded("n", "a", spec("1", `[{"Group":"","Kind":"A"}]`), isApp))
 	app, err := s.Find(t.Context(), "a", "n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.put(record("n", "a", spec("1", `[{"Group":"","Kind":"A"},{"Group":"","Kind":"B"}]`), isApp))
+	f.put(recorded("n", "a", spec("1", `[{"Group":"","Kind":"A"},{"Group":"","Kind":"B"}]`), isApp))
 	if err := app.Rename(t.Context(), "b", "n", false); err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestBadRecords(t *testing.T) {
 			"kapp.k14s.io/is-app=)",
 	} {
 		f := newFake()
-		f.put(record("n", "web", text, "some=label"))
+		f.put(recorded("n", "web", text, "some=label"))
 		_, err := newStore(f).Ensure(t.Context(), Request{Name: "web", Namespace: "n"})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
@@ -309,7 +309,7 @@ func TestEnsureRefuses(t *testing.T) {
 			"Expected previous app name to be the name of an app, but was 'label:x'"},
 	} {
 		f := newFake()
-		f.put(record("n", "web", spec("1", "[]"), isApp, "x=y"))
+		f.put(recorded("n", "web", spec("1", "[]"), isApp, "x=y"))
 		if _, err := newStore(f).Ensure(t.Context(), tc.request); err == nil ||
 			!strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %s", tc.request, err, tc.want)
@@ -326,7 +326,7 @@ func TestEnsureMeetsAnother(t *testing.T) {
 	s := newStore(f)
 	f.refuse = func(sent string) error {
 		if sent == "create n/web" {
-			f.put(record("n", "web", spec("7", "[]"), isApp))
+			f.put(recorded("n", "web", spec("7", "[]"), isApp))
 		}
 		return nil
 	}
@@ -379,7 +379,7 @@ func TestCreateMeetsAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.put(record("n", "web", spec("7", "[]"), isApp))
+	f.put(recorded("n", "web", spec("7", "[]"), isApp))
 	if err := app.Commit(t.Context(), request); err == nil ||
 		!strings.Contains(err.Error(), "was created by another run meanwhile") {
 		t.Errorf("settle: %v", err)
@@ -405,10 +405,10 @@ func TestFindImpossible(t *testing.T) {
 // An old app finds the records of its changes by its name.
 func TestOldApp(t *testing.T) {
 	f := newFake()
-	f.put(record("n", "web", spec("1", "null"), isApp))
+	f.put(recorded("n", "web", spec("1", "null"), isApp))
 	change := `{"startedAt":"2026-11-21T09:26:13.6Z","finishedAt":"0001-01-01T00:00:00Z"}`
 	f.put(
-		record(
+		recorded(
 			"n",
 			"web-change-1",
 			change,
@@ -417,7 +417,7 @@ func TestOldApp(t *testing.T) {
 		),
 	)
 	f.put(
-		record(
+		recorded(
 			"n",
 			"web-change-2",
 			"{",

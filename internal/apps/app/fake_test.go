@@ -175,8 +175,8 @@ func (f *fake) names() []string {
 	return names
 }
 
-// record is a ConfigMap with labels and a spec.
-func record(namespace, name, spec string, labels ...string) *unstructured.Unstructured {
+// recorded is a ConfigMap with labels and a spec.
+func recorded(namespace, name, spec string, labels ...string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{
 		Object: map[string]any{
 			"apiVersion": "v1",

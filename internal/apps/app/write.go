@@ -44,10 +44,13 @@ func (a *App) edited(
 ) (Meta, *unstructured.Unstructured, error) {
 	m := a.Meta
 	m.setUsed(a.used)
+	record := a.stored.DeepCopy()
 	if edit != nil {
 		edit(&m)
+		if err := setMembersText(record, a.members); err != nil {
+			return m, nil, fmt.Errorf("Updating app: %w", err)
+		}
 	}
-	record := a.stored.DeepCopy()
 	if err := mergeLabels(record, more); err != nil {
 		return m, nil, err
 	}
@@ -106,7 +109,8 @@ func (a *App) reread(ctx context.Context, sent *unstructured.Unstructured, m Met
 
 // sameRecord reports whether two records have the same content and labels.
 func sameRecord(a, b *unstructured.Unstructured) bool {
-	return recordText(a) == recordText(b) && maps.Equal(a.GetLabels(), b.GetLabels())
+	return recordText(a) == recordText(b) && membersText(a) == membersText(b) &&
+		maps.Equal(a.GetLabels(), b.GetLabels())
 }
 
 // recordText returns the text of a record.

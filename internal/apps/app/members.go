@@ -1,0 +1,122 @@
+package app
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/record"
+)
+
+// membersKey is the key of the data of a record that lists the objects of the app, and how the last
+// run left each: a list in JSON, packed by gzip, in base64. kapp drops it with its first write, and
+// so does a run that sets no members: then nothing but the label says what the app has.
+const membersKey = "members"
+
+// The limits of the list, packed and unpacked. A ConfigMap may have a megabyte.
+const (
+	maxMembers  = 900_000
+	maxUnpacked = 64 << 20
+)
+
+// member is an element of the list.
+type member struct {
+	Group     string          `json:"group,omitempty"`
+	Kind      string          `json:"kind"`
+	Namespace string          `json:"namespace,omitempty"`
+	Name      string          `json:"name"`
+	Strategy  record.Strategy `json:"strategy,omitempty"`
+	Actuation record.Progress `json:"actuation,omitempty"`
+	Reconcile record.Progress `json:"reconcile,omitempty"`
+}
+
+// SetMembers sets the members that Begin and Finish record from now on. It reports false if there
+// are too many of them: none is recorded then. One without a result keeps the recorded one.
+func (a *App) SetMembers(members []record.Member) bool {
+	known := map[object.Ref]record.Member{}
+	recorded, _ := a.Members()
+	for _, m := range recorded {
+		known[m.Ref] = m
+	}
+	list := make([]member, len(members))
+	for i, m := range members {
+		if m.Strategy == "" {
+			m = known[m.Ref]
+			m.Ref = members[i].Ref
+		}
+		list[i] = member{m.Ref.Group, m.Ref.Kind, m.Ref.Namespace, m.Ref.Name, m.Strategy, m.Actuation,
+			m.Reconcile}
+	}
+	a.members = packMembers(list)
+	if len(a.members) > maxMembers {
+		a.members = ""
+	}
+	return a.members != ""
+}
+
+// packMembers returns the list in the format of the record.
+func packMembers(list []member) string {
+	text, err := json.Marshal(list)
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("pack the members into memory: %v", err)) // cannot happen
+	}
+	return base64.StdEncoding.EncodeToString(packed.Bytes())
+}
+
+// Members returns the objects that the record lists, with how the last run left each; false if it
+// lists none. They may be gone, or have lost the label of the app.
+func (a *App) Members() ([]record.Member, bool) {
+	if a.stored == nil {
+		return nil, false
+	}
+	text := membersText(a.stored)
+	packed, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || text == "" || len(text) > maxMembers {
+		return nil, false
+	}
+	unpacked, err := boundedio.NewUnpacker(maxUnpacked).Gunzip(packed)
+	if err != nil {
+		return nil, false
+	}
+	var list []member
+	if json.Unmarshal(unpacked, &list) != nil {
+		return nil, false
+	}
+	members := make([]record.Member, len(list))
+	for i, m := range list {
+		members[i] = record.Member{
+			Ref:      object.Ref{Group: m.Group, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name},
+			Strategy: m.Strategy, Actuation: m.Actuation, Reconcile: m.Reconcile,
+		}
+	}
+	return members, true
+}
+
+// membersText returns the list of a record in its format; empty if it has none.
+func membersText(record *unstructured.Unstructured) string {
+	text, _, _ := unstructured.NestedString(record.Object, "data", membersKey)
+	return text
+}
+
+// setMembersText sets or removes the list of a record.
+func setMembersText(record *unstructured.Unstructured, text string) error {
+	if text == "" {
+		unstructured.RemoveNestedField(record.Object, "data", membersKey)
+		return nil
+	}
+	return unstructured.SetNestedField(record.Object, text, "data", membersKey)
+}
