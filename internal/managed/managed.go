@@ -79,8 +79,8 @@ type Set struct {
 
 // Spec is the part of the spec that commands read.
 type Spec struct {
-	Grammar string `json:"grammar"`
-	App     struct {
+	Format string `json:"format"`
+	App    struct {
 		Name string `json:"name"`
 	} `json:"app"`
 	Cluster *struct {
@@ -147,7 +147,7 @@ type ElsewhereError struct{ Set *Set }
 func (e *ElsewhereError) Error() string {
 	record := e.Set.Record()
 	flag := "--record"
-	if record.Grammar == App {
+	if record.Format == App {
 		flag = "-a"
 	}
 	secret, title := e.Set.Spec.Cluster.KubeconfigSecretRef.Name, e.Set.Title()

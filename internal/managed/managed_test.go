@@ -42,8 +42,8 @@ func TestCheckOwner(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "sets"}, "", errors.New("no"))
 	s := &server{sets: []*unstructured.Unstructured{
 		setOf("shop", map[string]any{"mode": "Apply"}),
-		setOf("web", map[string]any{"grammar": App, "app": map[string]any{"name": "store"}}),
-		setOf("db", map[string]any{"grammar": App}),
+		setOf("web", map[string]any{"format": App, "app": map[string]any{"name": "store"}}),
+		setOf("db", map[string]any{"format": App}),
 		setOf("off", map[string]any{"suspend": true}),
 		setOf("far", map[string]any{"cluster": map[string]any{
 			"kubeconfigSecretRef": map[string]any{"name": "prod"},

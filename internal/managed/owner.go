@@ -13,15 +13,15 @@ import (
 
 // Record identifies the record of a set.
 type Record struct {
-	Grammar   string // Package or App
+	Format    string // Package or App
 	Namespace string
 	Name      string
 }
 
 // Record returns the record of the objects that the Set describes.
 func (s *Set) Record() Record {
-	r := Record{Grammar: cmp.Or(s.Spec.Grammar, Package), Namespace: s.Namespace, Name: s.Name}
-	if r.Grammar == App {
+	r := Record{Format: cmp.Or(s.Spec.Format, Package), Namespace: s.Namespace, Name: s.Name}
+	if r.Format == App {
 		r.Name = cmp.Or(s.Spec.App.Name, s.Name)
 	}
 	return r
@@ -33,7 +33,7 @@ type OwnedError struct{ Set Set }
 func (e *OwnedError) Error() string {
 	r := e.Set.Record()
 	return fmt.Sprintf("the %s %q in namespace %s belongs to %s, which the controller keeps as its "+
-		"source has it", r.Grammar, r.Name, r.Namespace, e.Set.Title())
+		"source has it", r.Format, r.Name, r.Namespace, e.Set.Title())
 }
 
 // CheckOwner returns an *OwnedError if a Set that is not suspended has the record, which is in its

@@ -128,7 +128,7 @@ func TestReasonsAreData(t *testing.T) {
 		"configmap/frozen":      "frozen",
 		"configmap/retained":    "retained",
 		"namespace/demo":        "in use",
-		"namespace/other":       "housing configmap/retained",
+		"namespace/other":       "ContainsOrphan configmap/retained",
 		"event/e":               "same event.events.k8s.io/e",
 		"gone.example.com/gone": "unserved",
 	}

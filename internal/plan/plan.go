@@ -102,29 +102,29 @@ type ReasonCode string
 
 // The reasons. Some of them name another object, Step.ReasonRef.
 const (
-	ReasonForeign        ReasonCode = "foreign"   // it belongs to another set
-	ReasonUnadopted      ReasonCode = "unadopted" // it is recorded, and was never adopted
-	ReasonUnowned        ReasonCode = "unowned"   // it exists and belongs to no set
-	ReasonAdopted        ReasonCode = "adopted"   // it is taken over from another set
-	ReasonCreateOnly     ReasonCode = "frozen"    // an annotation of the object forbids updates
-	ReasonRetained       ReasonCode = "retained"  // an annotation forbids the deletion
-	ReasonNamespaceInUse ReasonCode = "in use"    // the namespace holds desired objects or the record
-	ReasonUnserved       ReasonCode = "unserved"  // its kind is not served now
-	ReasonDependency     ReasonCode = "needed"    // ReasonRef, which stays, depends on it
-	ReasonContains       ReasonCode = "housing"   // the orphaned ReasonRef cannot exist without it
-	ReasonSameObject     ReasonCode = "same"      // ReasonRef is the same object under another kind
-	ReasonProtected      ReasonCode = "guarded"   // the dialect forbids the deletion
-	ReasonOwner          ReasonCode = "owner"     // ReasonRef, which stays, would be deleted with it
-	ReasonHeld           ReasonCode = "held"      // its kind may not be deleted; see Policy.Held
-	ReasonNotPruned      ReasonCode = "unpruned"  // the policy forbids to prune
-	ReasonExcluded       ReasonCode = "excluded"  // the policy leaves it out of the run
-	ReasonStillThere     ReasonCode = "awaited"   // custom resources exist that may need it
-	ReasonCycle          ReasonCode = "circular"  // its dependency on ReasonRef closes a cycle
-	ReasonFormer         ReasonCode = "former"    // it stays as a former version of another object
-	ReasonAutoscaled     ReasonCode = "scaled"    // ReasonRef sets its replicas
-	ReasonLeaving        ReasonCode = "leaving"   // it is created once Step.Leaving is gone
-	ReasonServerSide     ReasonCode = "merged"    // client-side apply cannot write it
-	ReasonCompleted      ReasonCode = "completed" // it has succeeded and removed itself: Have is nil
+	ReasonForeign        ReasonCode = "foreign"        // it belongs to another set
+	ReasonUnadopted      ReasonCode = "unadopted"      // it is recorded, and was never adopted
+	ReasonUnowned        ReasonCode = "unowned"        // it exists and belongs to no set
+	ReasonAdopted        ReasonCode = "adopted"        // it is taken over from another set
+	ReasonCreateOnly     ReasonCode = "frozen"         // an annotation forbids updates
+	ReasonRetained       ReasonCode = "retained"       // an annotation forbids the deletion
+	ReasonNamespaceInUse ReasonCode = "in use"         // it holds desired objects or the record
+	ReasonUnserved       ReasonCode = "unserved"       // its kind is not served now
+	ReasonDependency     ReasonCode = "needed"         // ReasonRef, which stays, needs it
+	ReasonContains       ReasonCode = "ContainsOrphan" // the orphaned ReasonRef is in it
+	ReasonSameObject     ReasonCode = "same"           // ReasonRef is it under another kind
+	ReasonProtected      ReasonCode = "Protected"      // the dialect forbids the deletion
+	ReasonOwner          ReasonCode = "owner"          // ReasonRef, which stays, is owned by it
+	ReasonHeld           ReasonCode = "held"           // see Policy.Held
+	ReasonNotPruned      ReasonCode = "unpruned"       // the policy forbids to prune
+	ReasonExcluded       ReasonCode = "excluded"       // the policy leaves it out of the run
+	ReasonStillThere     ReasonCode = "awaited"        // custom resources may need it
+	ReasonCycle          ReasonCode = "Cycle"          // its need of ReasonRef closes a cycle
+	ReasonFormer         ReasonCode = "former"         // it is a former version of another
+	ReasonAutoscaled     ReasonCode = "scaled"         // ReasonRef sets its replicas
+	ReasonLeaving        ReasonCode = "leaving"        // it is created once Step.Leaving is gone
+	ReasonServerSide     ReasonCode = "merged"         // client-side apply cannot write it
+	ReasonCompleted      ReasonCode = "completed"      // it has removed itself: Have is nil
 )
 
 // Step is an operation on one object. Zero Needs, After and Rank let it start at once.

@@ -182,7 +182,7 @@ func (p *pageOf) facts(w *writer, r *Run) {
 // class returns the class of the colour of a state.
 func (s State) class() string {
 	switch s {
-	case Faulty, TimedOut, Unfinished, ToFail:
+	case StateFailed, TimedOut, Unfinished, ToFail:
 		return "bad"
 	case Pending, Waiting, Skipped, "skip", ToRecreate, ToPrune:
 		return "wait"

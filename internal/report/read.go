@@ -236,7 +236,7 @@ func (o *Object) act(l *line) {
 			o.State = Kept
 		}
 	default:
-		o.State, o.Error = Faulty, l.Error
+		o.State, o.Error = StateFailed, l.Error
 	}
 }
 
@@ -256,7 +256,7 @@ func (o *Object) wait(l *line) {
 	case "Timeout":
 		o.State = TimedOut
 	case "Failed":
-		o.State = Faulty
+		o.State = StateFailed
 	case "Interrupted":
 		o.State = Unfinished
 	}

@@ -94,7 +94,7 @@ const (
 	Skipped     State = "skipped"
 	Found       State = "found"
 	TimedOut    State = "timed out"
-	Faulty      State = "failed"
+	StateFailed State = "failed"
 	Unfinished  State = "interrupted"
 	ToCreate    State = "create"
 	ToConfigure State = "configure"
@@ -136,7 +136,7 @@ func (o *Object) Changed() bool {
 
 // Bad reports whether the object failed, or would.
 func (o *Object) Bad() bool {
-	return o.State == Faulty || o.State == TimedOut || o.State == Unfinished || o.State == ToFail
+	return o.State == StateFailed || o.State == TimedOut || o.State == Unfinished || o.State == ToFail
 }
 
 // Problem is an object that is not as the run should have made it.
@@ -252,7 +252,7 @@ func (r *Run) Counts() []StateCount {
 	for _, o := range r.Objects {
 		counts[o.State]++
 	}
-	states := []State{ToFail, Faulty, TimedOut, Unfinished, Pending, Waiting, Created, Configured,
+	states := []State{ToFail, StateFailed, TimedOut, Unfinished, Pending, Waiting, Created, Configured,
 		Deleted, Orphaned, ToCreate, ToConfigure, ToRecreate, ToPrune, ToOrphan, Kept, "keep", Skipped,
 		"skip", Found, Unchanged}
 	var list []StateCount

@@ -118,7 +118,7 @@ func (o *Object) sign() string {
 		return "~"
 	case Deleted, ToPrune:
 		return "-"
-	case Faulty, TimedOut, Unfinished, ToFail:
+	case StateFailed, TimedOut, Unfinished, ToFail:
 		return "!"
 	default:
 		return "="

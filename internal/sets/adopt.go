@@ -78,7 +78,7 @@ func PrepareAdoption(ctx context.Context, c Cluster, r AdoptRequest) (*Adoption,
 	if a.undo != nil {
 		err = a.resume(ctx)
 	} else {
-		err = a.begins(ctx)
+		err = a.startAdoption(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func PrepareAdoption(ctx context.Context, c Cluster, r AdoptRequest) (*Adoption,
 	return a, nil
 }
 
-// begins reads the set of the other tool, for an adoption that has not begun.
-func (a *Adoption) begins(ctx context.Context) (err error) {
+// startAdoption reads the set of the other tool, for an adoption that has not begun.
+func (a *Adoption) startAdoption(ctx context.Context) (err error) {
 	if err := a.store.other(ctx, a.request.From); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func openArtifact(ctx context.Context, r Request, inv *inventory.Inventory) (Set
 	if err != nil {
 		return nil, files.Prefixed(fetched.Name, err)
 	}
-	fetched.Adorn(p.Objects)
+	fetched.Annotate(p.Objects)
 	return newPackageSet(ctx, r, p)
 }
 

@@ -174,7 +174,7 @@ func NeedsOf(p *plan.Plan, step *plan.Step) (needs []object.Ref) {
 
 // problems prints a line for each object that the run did not bring to its desired state, and the
 // result of the run. Failed is the error that ended it early, or nil.
-func (j JSONLines) problems(w *LastWord, failed error) error {
+func (j JSONLines) problems(w *FailureSummary, failed error) error {
 	outcome := event.Succeeded
 	for s, indexes := range w.shortfalls() {
 		for _, i := range indexes {
@@ -198,7 +198,7 @@ func (j JSONLines) problems(w *LastWord, failed error) error {
 }
 
 // problemEntry returns the line of one object that failed.
-func (w *LastWord) problemEntry(s shortfall, i int) entry {
+func (w *FailureSummary) problemEntry(s shortfall, i int) entry {
 	step, acted, settled := &w.state.Plan.Steps[i], w.events[i].acted, w.events[i].settled
 	e := jsonObject(step.Ref)
 	e["type"], e["problem"] = "problem", shortfallTexts[s][0]

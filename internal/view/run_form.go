@@ -112,7 +112,7 @@ func (j jsonRun) Close(failed error) error {
 type detailedRun struct {
 	jsonRun
 	lines JSONLines
-	word  *LastWord
+	word  *FailureSummary
 	begun error // of printing the plan
 }
 
@@ -122,7 +122,7 @@ func newDetailedRun(p *plan.Plan, o RunOptions, phases PhaseOptions) Printer {
 	begun := lines.begin(o.Header, p, o.DryRun)
 	return detailedRun{
 		jsonRun: jsonRun{Printer: Phases(p, phases, lines.Print), options: o},
-		lines:   lines, word: NewLastWord(p, nil, o.Flags...), begun: begun,
+		lines:   lines, word: NewFailureSummary(p, nil, o.Flags...), begun: begun,
 	}
 }
 

@@ -169,7 +169,7 @@ func (f *fleet) create(ctx context.Context) error {
 			},
 		}
 		if m.app {
-			spec["grammar"] = "app"
+			spec["format"] = "app"
 		}
 		if m.reports {
 			spec["drift"] = "Report"

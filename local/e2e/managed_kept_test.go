@@ -122,7 +122,7 @@ func keptSet(namespace, name string, app bool, manifests string) *unstructured.U
 	set.SetNamespace(namespace)
 	set.SetName(name)
 	if app {
-		check := unstructured.SetNestedField(set.Object, "app", "spec", "grammar")
+		check := unstructured.SetNestedField(set.Object, "app", "spec", "format")
 		if check != nil {
 			panic(check) // the spec is a map
 		}

@@ -44,30 +44,30 @@ const (
 	DeletionOrphan DeletionPolicy = "Orphan" // they stay, and the record with them
 )
 
-// Grammar is the kind of the record.
+// Format is the format of the record.
 //
 // +kubebuilder:validation:Enum=package;app
-type Grammar string
+type Format string
 
-// The grammars.
+// The formats.
 const (
-	GrammarPackage Grammar = "package" // a ResourceGroup, as kpt has it
-	GrammarApp     Grammar = "app"     // a ConfigMap, as kapp has it
+	FormatPackage Format = "package" // a ResourceGroup, as kpt has it
+	FormatApp     Format = "app"     // a ConfigMap, as kapp has it
 )
 
 // SetSpec is what a set should be.
 //
-// +kubebuilder:validation:XValidation:rule="self.grammar == oldSelf.grammar",message="the grammar cannot be changed; muster convert makes a set of the other kind"
+// +kubebuilder:validation:XValidation:rule="self.format == oldSelf.format",message="the format cannot be changed; muster convert makes a set of the other kind"
 // +kubebuilder:validation:XValidation:rule="has(self.app) == has(oldSelf.app) && (!has(self.app) || self.app.name == oldSelf.app.name)",message="the name of the app cannot be changed; it names the record"
 // +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="a Set cannot move to another cluster; delete it with deletion: Orphan, and create another one"
-// +kubebuilder:validation:XValidation:rule="!has(self.app) || self.grammar == 'app'",message="app needs grammar: app"
+// +kubebuilder:validation:XValidation:rule="!has(self.app) || self.format == 'app'",message="app needs format: app"
 // +kubebuilder:validation:XValidation:rule="!has(self.approve) || size(self.approve) == 0 || self.mode == 'Plan'",message="approve needs mode: Plan"
 type SetSpec struct {
 	// Source is where the manifests come from.
 	Source Source `json:"source"`
-	// Grammar is the kind of the record: package or app.
+	// Format is the format of the record: package or app.
 	// +kubebuilder:default=package
-	Grammar Grammar `json:"grammar,omitempty"`
+	Format Format `json:"format,omitempty"`
 	// App names the record of an app. Default: the name of the Set.
 	// +optional
 	App *AppSpec `json:"app,omitempty"`

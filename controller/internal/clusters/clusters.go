@@ -1,6 +1,6 @@
-// Package clusters holds connections to clusters: one for each user as which Sets are deployed,
-// with its own knowledge of the server's kinds. Users are service accounts of the controller's
-// cluster and, in other clusters, those of kubeconfigs in Secrets.
+// Package clusters holds connections to clusters: one for each impersonated user, with its own
+// knowledge of the server's kinds. Users are service accounts of the controller's cluster and, in
+// other clusters, those of kubeconfigs in Secrets.
 package clusters
 
 import (

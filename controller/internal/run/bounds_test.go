@@ -148,7 +148,7 @@ func TestAbandoned(t *testing.T) {
 // TestNoScripts: nothing is read of a Set whose rules are scripts.
 func TestNoScripts(t *testing.T) {
 	set := fromConfigMap()
-	set.Spec.Grammar, set.Spec.App = v1alpha1.GrammarApp, &v1alpha1.AppSpec{Name: "shop"}
+	set.Spec.Format, set.Spec.App = v1alpha1.FormatApp, &v1alpha1.AppSpec{Name: "shop"}
 	from, dir := sourceOf(set), t.TempDir()
 	from.Files = []string{dir}
 	err := os.WriteFile(filepath.Join(dir, "rules.yaml"), []byte(`apiVersion: kapp.k14s.io/v1alpha1

@@ -29,7 +29,7 @@ func RecordOf(set *v1alpha1.Set) muster.Object {
 
 // kindOf returns the kind of the set.
 func kindOf(set *v1alpha1.Set) muster.Kind {
-	if set.Spec.Grammar == v1alpha1.GrammarApp {
+	if set.Spec.Format == v1alpha1.FormatApp {
 		return muster.App
 	}
 	return muster.Package

@@ -31,7 +31,7 @@ import (
 // writes it.
 const publicKeySuffix = ".pub"
 
-// signers are those of whom one has to have signed an artifact.
+// signers are the accepted signers of an artifact: one of them has to have signed it.
 type signers struct {
 	secret    string // what messages call where their keys are
 	id        string // identifies the keys

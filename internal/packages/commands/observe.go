@@ -70,7 +70,7 @@ func (f *StatusFlags) Run(
 		Pods: engine.PodPolicy{Check: form.Causes},
 	}
 	sink := printUnreachable(env.Err, printer.Event)
-	began, word := env.Now(), view.NewLastWord(lastWordPlan(refs, options.Until), nil,
+	began, word := env.Now(), view.NewFailureSummary(summaryPlan(refs, options.Until), nil,
 		env.ClusterFlags()...)
 	awaits := options.Until == engine.UntilCurrent || options.Until == engine.UntilDeleted
 	if form.Ends && awaits {
@@ -90,8 +90,8 @@ func (f *StatusFlags) Run(
 	return met || !awaits, err
 }
 
-// lastWordPlan returns the plan of steps that wait for objects to be current, or deleted.
-func lastWordPlan(refs []object.Ref, until engine.Until) *plan.Plan {
+// summaryPlan returns the plan of steps that wait for objects to be current, or deleted.
+func summaryPlan(refs []object.Ref, until engine.Until) *plan.Plan {
 	p := &plan.Plan{Steps: make([]plan.Step, len(refs))}
 	for i, ref := range refs {
 		p.Steps[i] = plan.Step{Ref: ref, Op: plan.Observe}

@@ -21,12 +21,12 @@ import (
 // has none.
 func recordsOf(locked ...lock.Set) (records []managed.Record) {
 	for _, set := range locked {
-		r := managed.Record{Grammar: managed.Package, Namespace: set.Namespace, Name: set.Name}
+		r := managed.Record{Format: managed.Package, Namespace: set.Namespace, Name: set.Name}
 		prefix, _, found := strings.Cut(set.ID, "/")
 		if found {
-			r.Grammar = prefix
+			r.Format = prefix
 		}
-		if r.Grammar == managed.Package || r.Grammar == managed.App {
+		if r.Format == managed.Package || r.Format == managed.App {
 			records = append(records, r)
 		}
 	}

@@ -58,11 +58,13 @@ func (f *applyFlags) checkOnFailure(cmd *cobra.Command) error {
 }
 
 // recovery returns what a run does after a failure; nil for nothing.
-func (f *applyFlags) recovery(env *cli.Env, kube *cli.Kube) func(context.Context, failedRun) error {
+func (f *applyFlags) recovery(
+	env *cli.Env, kube *cli.Kube,
+) func(context.Context, runContext) error {
 	if f.onFailure.Value != failureRollback {
 		return nil
 	}
-	return func(ctx context.Context, failed failedRun) error {
+	return func(ctx context.Context, failed runContext) error {
 		then := view.Recovery{Failed: failed.Revision().Number}
 		op := (*sets.Operation)(nil)
 		err := errors.New("the history could not be written")
@@ -84,7 +86,7 @@ func (f *applyFlags) recovery(env *cli.Env, kube *cli.Kube) func(context.Context
 // prepareRecovery returns the last revision that succeeded before a run that failed, and the
 // operation that restores it.
 func (f *applyFlags) prepareRecovery(
-	ctx context.Context, env *cli.Env, failed failedRun,
+	ctx context.Context, env *cli.Env, failed runContext,
 ) (int, *sets.Operation, error) {
 	store := &history.Store{Cluster: failed.Cluster, Set: failed.History()}
 	heads, err := store.List(ctx)
@@ -144,7 +146,7 @@ func checkRecovery(p *plan.Plan, failed *sets.Recorder) error {
 
 // recovered is a rollback after a run that failed.
 type recovered struct {
-	failedRun
+	runContext
 	good int // revision
 	op   *sets.Operation
 }

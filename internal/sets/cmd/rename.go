@@ -78,7 +78,7 @@ func (f *renameFlags) run(
 	records := recordsOf(renaming.Locks...)
 	for _, r := range records {
 		records = append(records, managed.Record{
-			Grammar: r.Grammar, Namespace: toNamespace, Name: toName,
+			Format: r.Format, Namespace: toNamespace, Name: toName,
 		})
 	}
 	if err := refuseManaged(ctx, env, client, records); err != nil {

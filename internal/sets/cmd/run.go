@@ -86,7 +86,7 @@ type run struct {
 
 	// recover is called after a run that failed and has changed objects; nil does nothing. The
 	// context does not end with timeout. Its error is that of the command.
-	recover func(context.Context, failedRun) error
+	recover func(context.Context, runContext) error
 
 	// restores is the revision that the run restores, once the operation is prepared; nil if it is
 	// no rollback.
@@ -137,8 +137,8 @@ func newRunTo(env *cli.Env, command string, outputs *output.Outputs, w wording) 
 	return r
 }
 
-// failedRun is a run that has failed and changed objects. Its set is locked, and its readers wait.
-type failedRun struct {
+// runContext is what a run has: its set, which is locked, its history, and its readers.
+type runContext struct {
 	setflags.Target
 	*sets.Recorder
 	held    *lock.Lock
@@ -241,7 +241,7 @@ func (r run) runPlan(
 		r.show.Header.Restores = *r.restores
 	}
 	recorder := r.recorder(t, op)
-	return r.end(r.carryOut(ctx, unlimited, failedRun{t, recorder, held, r.outputs}))
+	return r.end(r.carryOut(ctx, unlimited, runContext{t, recorder, held, r.outputs}))
 }
 
 // advisePin returns the error of a rollback of a set that a Set owns with how the controller makes
@@ -268,7 +268,7 @@ func (r run) end(result error) error {
 
 // carryOut runs the plan within a context, and what follows if it fails within another that has no
 // limit of time.
-func (r run) carryOut(ctx, unlimited context.Context, this failedRun) error {
+func (r run) carryOut(ctx, unlimited context.Context, this runContext) error {
 	err := r.start(ctx, this.Recorder, this.held)
 	during, done := this.held.During(unlimited)
 	defer done()
@@ -401,7 +401,7 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 	failure := func(step *plan.Step, err error) string {
 		return failureText(step, err, op.Plan.ServerSide)
 	}
-	began, word := r.env.Now(), view.NewLastWord(op.Plan, failure, r.env.ClusterFlags()...)
+	began, word := r.env.Now(), view.NewFailureSummary(op.Plan, failure, r.env.ClusterFlags()...)
 	refused, wrote := false, false
 	op.Listeners = append(op.Listeners, func(e event.Event) {
 		word.Event(e)

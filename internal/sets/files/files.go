@@ -55,9 +55,9 @@ type Artifact struct {
 // Bounds returns the folder that bases of kustomizations do not leave.
 func (a Artifact) Bounds() packages.Root { return packages.Root{Dir: a.Root, Name: a.Name} }
 
-// Adorn puts the name before the places of the objects of the folder, and replaces the images of a
-// bundle.
-func (a Artifact) Adorn(objects []manifest.Object) {
+// Annotate puts the name before the places of the objects of the folder, and replaces the images of
+// a bundle.
+func (a Artifact) Annotate(objects []manifest.Object) {
 	for i := range objects {
 		origin := &objects[i].Origin
 		origin.Path = a.placeOf(origin.Path)
@@ -160,7 +160,7 @@ func (o Options) readFolder(
 	}
 	objects, err := options.LoadFolder(ctx, dir)
 	if ok {
-		fetched.Adorn(objects)
+		fetched.Annotate(objects)
 		return objects, Prefixed(name, err)
 	}
 	for i := range objects {

@@ -133,7 +133,7 @@ func TestReadKustomization(t *testing.T) {
 	} {
 		objects := []manifest.Object{{Unstructured: &unstructured.Unstructured{}, Origin: manifest.Origin{
 			Path: "../../a.yaml", Builder: "kustomization.yaml"}}}
-		Artifact{Name: name}.Adorn(objects)
+		Artifact{Name: name}.Annotate(objects)
 		check(t, name, objects[0].Origin.String(), want+" (built by "+name+"/kustomization.yaml)")
 	}
 }

@@ -169,7 +169,7 @@ type setPlan struct {
 func newSetItem(s *managed.Set) setItem {
 	record := s.Record()
 	item := setItem{
-		Namespace: s.Namespace, Name: s.Name, Kind: record.Grammar, Record: record.Name,
+		Namespace: s.Namespace, Name: s.Name, Kind: record.Format, Record: record.Name,
 		Mode: s.Spec.Mode, Suspended: s.Spec.Suspend, Objects: s.Status.Objects,
 		Attempted: s.Status.Revision.Attempted, Applied: s.Status.Revision.Applied,
 		Created: s.Created,

@@ -185,7 +185,7 @@ func (f *whyFlags) explainNow(
 func (f *whyFlags) explainUnrecorded() *explanation {
 	record := f.Managed.Record()
 	e := &explanation{
-		Set:       fmt.Sprintf("%s %q", record.Grammar, record.Name),
+		Set:       fmt.Sprintf("%s %q", record.Format, record.Name),
 		Namespace: record.Namespace, Objects: []*unready{},
 	}
 	e.addSet(f.Managed)

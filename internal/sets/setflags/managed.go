@@ -49,7 +49,7 @@ func (f *Flags) UseSet(
 	if f.Managed.Elsewhere() {
 		return nil, &managed.ElsewhereError{Set: f.Managed}
 	}
-	if record := f.Managed.Record(); record.Grammar == managed.App {
+	if record := f.Managed.Record(); record.Format == managed.App {
 		f.App = record.Name
 	} else {
 		f.Record = record.Name

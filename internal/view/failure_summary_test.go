@@ -32,7 +32,7 @@ func TestLastWord(t *testing.T) {
 		{Ref: ref("ConfigMap", "late"), Op: plan.Create},
 		{Ref: ref("Pod", "gone"), Op: plan.Update},
 	}}
-	w := view.NewLastWord(p, func(_ *plan.Step, err error) string { return err.Error() })
+	w := view.NewFailureSummary(p, func(_ *plan.Step, err error) string { return err.Error() })
 	blocker := 3
 	send := func(step int, e event.Event) {
 		e.Step, e.Ref = step, p.Steps[step].Ref
@@ -104,7 +104,7 @@ func TestLastWordOnObjectsOfOthers(t *testing.T) {
 			Ref: object.Ref{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Op: plan.Orphan,
 			ReasonCode: plan.ReasonForeign,
 		}}}
-		w := view.NewLastWord(p, nil)
+		w := view.NewFailureSummary(p, nil)
 		w.Event(event.Event{Kind: event.Acted, Op: plan.Orphan, Outcome: event.Skipped,
 			Reason: `it belongs to package "b"`, ReasonCode: plan.ReasonForeign})
 		var out bytes.Buffer
@@ -124,7 +124,7 @@ func TestLastWordOnObjectsOfOthers(t *testing.T) {
 func TestNoLastWord(t *testing.T) {
 	p := &plan.Plan{Steps: []plan.Step{{Ref: object.Ref{Kind: "ConfigMap", Name: "a"}}}}
 	p.Steps[0].Op = plan.Create
-	w := view.NewLastWord(p, nil)
+	w := view.NewFailureSummary(p, nil)
 	w.Event(event.Event{Kind: event.Acted, Op: plan.Create, Outcome: event.Succeeded})
 	w.Event(event.Event{Kind: event.Settled, Op: plan.Create, Outcome: event.Succeeded})
 	var out bytes.Buffer

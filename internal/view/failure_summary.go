@@ -15,9 +15,9 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// LastWord collects the events of a run, to print at the end which objects failed, why, and which
-// command shows more. The zero value is not usable. One goroutine may use it.
-type LastWord struct {
+// FailureSummary collects the events of a run, to print at the end which objects failed, why, and
+// which command shows more. The zero value is not usable. One goroutine may use it.
+type FailureSummary struct {
 	state  *RunState
 	events []stepEvents
 	causes [][]ready.Cause
@@ -26,19 +26,19 @@ type LastWord struct {
 	flags   []string // of kubectl, for the cluster of the run
 }
 
-// NewLastWord returns the last word on the run of a plan. The flags are those of kubectl for the
+// NewFailureSummary returns the summary of the run of a plan. The flags are those of kubectl for the
 // cluster of the run.
-func NewLastWord(
+func NewFailureSummary(
 	p *plan.Plan, failure func(*plan.Step, error) string, flags ...string,
-) *LastWord {
-	return &LastWord{
+) *FailureSummary {
+	return &FailureSummary{
 		state: NewRunState(p), failure: failure, flags: flags,
 		events: make([]stepEvents, len(p.Steps)), causes: make([][]ready.Cause, len(p.Steps)),
 	}
 }
 
 // Event adds one event.
-func (w *LastWord) Event(e event.Event) {
+func (w *FailureSummary) Event(e event.Event) {
 	w.state.Add(e)
 	switch e.Kind {
 	case event.Acted:
@@ -82,7 +82,7 @@ var shortfallTexts = [noShortfall][2]string{
 }
 
 // shortfallOf returns what a step did not reach.
-func (w *LastWord) shortfallOf(i int) shortfall {
+func (w *FailureSummary) shortfallOf(i int) shortfall {
 	step, row, acted := &w.state.Plan.Steps[i], w.state.Rows[i], w.events[i].acted
 	removes := step.Op.AwaitsDeletion()
 	switch {
@@ -113,7 +113,7 @@ func (w *LastWord) shortfallOf(i int) shortfall {
 
 // faulty reports whether a skipped object makes the run incomplete: others have to change before it
 // is applied or deleted. An object that others have taken over is not pruned, but leaves the set.
-func (w *LastWord) faulty(step *plan.Step, acted event.Event) bool {
+func (w *FailureSummary) faulty(step *plan.Step, acted event.Event) bool {
 	switch cmp.Or(acted.ReasonCode, step.ReasonCode) {
 	case plan.ReasonForeign:
 		return acted.Op != plan.Orphan || w.state.Plan.Destroys
@@ -128,7 +128,7 @@ func (w *LastWord) faulty(step *plan.Step, acted event.Event) bool {
 
 // Print prints the last word on a run that took some time. Without a failed object it prints
 // nothing.
-func (w *LastWord) Print(out io.Writer, took time.Duration) {
+func (w *FailureSummary) Print(out io.Writer, took time.Duration) {
 	steps := w.shortfalls()
 	title := w.title(steps, took)
 	if title == "" {
@@ -156,7 +156,7 @@ func (w *LastWord) Print(out io.Writer, took time.Duration) {
 }
 
 // shortfalls returns the steps that fell short in each way.
-func (w *LastWord) shortfalls() (steps [noShortfall][]int) {
+func (w *FailureSummary) shortfalls() (steps [noShortfall][]int) {
 	for i := range w.state.Plan.Steps {
 		if s := w.shortfallOf(i); s != noShortfall {
 			steps[s] = append(steps[s], i)
@@ -166,7 +166,7 @@ func (w *LastWord) shortfalls() (steps [noShortfall][]int) {
 }
 
 // title returns the first line, empty if no step fell short.
-func (w *LastWord) title(steps [noShortfall][]int, took time.Duration) string {
+func (w *FailureSummary) title(steps [noShortfall][]int, took time.Duration) string {
 	title := ""
 	for s, indexes := range steps {
 		n := len(indexes)
@@ -194,7 +194,7 @@ func count(n int, noun string) string {
 }
 
 // lines returns the block about one object.
-func (w *LastWord) lines(s shortfall, i int) []string {
+func (w *FailureSummary) lines(s shortfall, i int) []string {
 	step, acted, settled := &w.state.Plan.Steps[i], w.events[i].acted, w.events[i].settled
 	text := "- " + step.Ref.String() + " " + shortfallTexts[s][0]
 	switch s {
