@@ -26,8 +26,8 @@ type FailureSummary struct {
 	flags   []string // of kubectl, for the cluster of the run
 }
 
-// NewFailureSummary returns the summary of the run of a plan. The flags are those of kubectl for the
-// cluster of the run.
+// NewFailureSummary returns the summary of the run of a plan. The flags are those of kubectl for
+// the cluster of the run.
 func NewFailureSummary(
 	p *plan.Plan, failure func(*plan.Step, error) string, flags ...string,
 ) *FailureSummary {
