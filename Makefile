@@ -18,7 +18,7 @@ BREAK        = PATH="$(BIN):$$PATH" go test -C local ./e2e -count=1 -timeout 12h
 # Packages whose own code is concurrent, and how tests are built: "make check" has vetted them, and nobody debugs them.
 CONCURRENT   = $(shell git grep -lE '[.]Go\b|go func|"sync"|"sync/atomic"|\bchan\b' -- 'internal/*.go' 'cmd/*.go' '*.go' ':!*_test.go' ':!local' ':!controller' ':!release' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 QUICK       := -vet=off '-ldflags=-s -w'
-OUTLINED    := archive encoding/asn1 encoding/xml mime github.com/muster-deploy/muster/internal/cli github.com/muster-deploy/muster/internal/report github.com/muster-deploy/muster/internal/sets github.com/muster-deploy/muster/internal/packages/cmd github.com/muster-deploy/muster/internal/apps/cmd github.com/muster-deploy/muster/internal/view/live go.yaml.in github.com/opencontainers github.com/pkg github.com/xlab k8s.io/apimachinery/pkg/api github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net oras.land sigs.k8s.io/kustomize text go.starlark.net
+OUTLINED    := archive encoding/asn1 encoding/xml mime github.com/muster-deploy/muster/internal/cli github.com/muster-deploy/muster/internal/show/report github.com/muster-deploy/muster/internal/sets github.com/muster-deploy/muster/internal/compat/kpt github.com/muster-deploy/muster/internal/compat/kapp github.com/muster-deploy/muster/internal/show/live go.yaml.in github.com/opencontainers github.com/pkg github.com/xlab k8s.io/apimachinery/pkg/api github.com/antlr4-go github.com/go-openapi github.com/google github.com/spf13 golang.org/x/crypto google.golang.org html k8s.io/client-go k8s.io/kube-openapi net oras.land sigs.k8s.io/kustomize text go.starlark.net
 FUZZTIME    := 30s
 VERSION     :=
 RELEASE_URL :=
@@ -43,7 +43,7 @@ TAGS        := urfave_cli_no_docs no_btrfs no_devmapper no_zfs no_tracing
 RUNS        := 20
 ROUNDS      := 10
 SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
-GOLDEN       = $(shell git grep -lE 'internal/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/golden
+GOLDEN       = $(shell git grep -lE 'internal/testing/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/testing/golden
 
 .PHONY: build build-muster build-controller build-plane generate check format vet systems staticcheck boundaries drift test tools unit e2e suite e2e-test alone beside rest others build-tools build-argocd build-flux build-node e2e-node compare-node record-node build-older e2e-older golden site session demo bench faults test-long $(LONG) faults-mutants mutants fuzz vuln outdated reproducible release clean
 

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/drift"
+	"github.com/muster-deploy/muster/internal/feature/drift"
 	"github.com/muster-deploy/muster/internal/sets"
 )
 

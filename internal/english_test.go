@@ -43,8 +43,8 @@ var notVerbs = regexp.MustCompile(
 // exceptions are banned words that stay. An empty file stands for every file.
 var exceptions = []struct{ file, word, reason string }{
 	{"internal/english_test.go", "", "the list itself"},
-	{"internal/apps/cmd/errors.go", "anew", "errors that scripts of kapp's users read"},
-	{"internal/apps/cmd/output_events.go", "as it is", "lines that scripts of kapp's users read"},
+	{"internal/compat/kapp/errors.go", "anew", "errors that scripts of kapp's users read"},
+	{"internal/compat/kapp/output_events.go", "as it is", "lines that scripts of kapp's users read"},
 	{"internal/apps/ytt/overlay.go", "what is there", "errors that users of kapp's rules read"},
 	{"internal/apps/ytt/replace.go", "what is there", "errors that users of kapp's rules read"},
 	{"internal/apps/ytt/ytt_test.go", "what is there", "errors that users of kapp's rules read"},

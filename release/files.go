@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/base/reference"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/program"
-	"github.com/muster-deploy/muster/internal/reference"
 )
 
 // file is a file of an archive.

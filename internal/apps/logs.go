@@ -10,7 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/podlogs"
+	"github.com/muster-deploy/muster/internal/feature/podlogs"
 )
 
 // LogPrinter prints the logs of containers.

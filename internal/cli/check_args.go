@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/muster-deploy/muster/internal/suggest"
+	"github.com/muster-deploy/muster/internal/base/suggest"
 )
 
 // looksLikeFlag matches an argument that is meant as a flag.

@@ -23,13 +23,13 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
-	"github.com/muster-deploy/muster/internal/crash"
+	"github.com/muster-deploy/muster/internal/base/crash"
+	"github.com/muster-deploy/muster/internal/base/limit"
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/fullscreen"
-	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/lock"
-	"github.com/muster-deploy/muster/internal/plaintext"
-	"github.com/muster-deploy/muster/internal/view"
+	"github.com/muster-deploy/muster/internal/show/fullscreen"
+	"github.com/muster-deploy/muster/internal/show/view"
 )
 
 // Env is the part of the process that commands may use: its arguments, beginning with the name of

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/muster-deploy/muster/internal/suggest"
+	"github.com/muster-deploy/muster/internal/base/suggest"
 )
 
 // otherWords are the words of other tools that users try, by the command that is meant.

@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/muster-deploy/muster/internal/fullscreen"
-	"github.com/muster-deploy/muster/internal/plaintext"
-	"github.com/muster-deploy/muster/internal/view"
+	"github.com/muster-deploy/muster/internal/base/plaintext"
+	"github.com/muster-deploy/muster/internal/show/fullscreen"
+	"github.com/muster-deploy/muster/internal/show/view"
 )
 
 // IsTerminal reports whether the standard output is a terminal.

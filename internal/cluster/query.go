@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/crash"
+	"github.com/muster-deploy/muster/internal/base/crash"
 	"github.com/muster-deploy/muster/internal/object"
 )
 

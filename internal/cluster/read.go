@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
-	"github.com/muster-deploy/muster/internal/crash"
+	"github.com/muster-deploy/muster/internal/base/crash"
 	"github.com/muster-deploy/muster/internal/object"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/suggest"
+	"github.com/muster-deploy/muster/internal/base/suggest"
 )
 
 // similar returns kinds that may be meant by one that does not exist, at most three: those of the

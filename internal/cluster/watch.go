@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	watchtools "k8s.io/client-go/tools/watch"
 
-	"github.com/muster-deploy/muster/internal/crash"
+	"github.com/muster-deploy/muster/internal/base/crash"
 	"github.com/muster-deploy/muster/internal/object"
 )
 

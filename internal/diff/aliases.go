@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 	"github.com/muster-deploy/muster/internal/builtin"
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // WithFormerNames returns what was applied last, which may be nil, with the other names of fields

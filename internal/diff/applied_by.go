@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 	"github.com/muster-deploy/muster/internal/builtin"
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // AppliedBy reports whether a server-side apply of want by the manager would change neither a value

@@ -6,7 +6,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 )
 
 // fieldSet is a set of fields in the structure of metadata.managedFields (FieldsV1): keys below a

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 )
 
 // MergePatch returns the JSON merge patch (RFC 7386) that makes a live object the same as another

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 	"github.com/muster-deploy/muster/internal/builtin"
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // Kept returns the paths, sorted, of the fields of an object of a built-in kind that an update has

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 )
 
 // Limit returns the changes that fit in a number of bytes as JSON, and the number of values that

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 	"github.com/muster-deploy/muster/internal/builtin"
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // Patch is a change to send to the server: a strategic merge patch, a JSON merge patch or a JSON

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 	"github.com/muster-deploy/muster/internal/builtin"
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
 )
 
 // obstacle is a field or a list item of a live object that cannot be beside others of the desired

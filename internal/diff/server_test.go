@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 )
 
 // TestAppliedByAgreesWithServer lets the API server's own field manager judge many random

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // Over a slow line more is under way at once than in the beginning, and a server that says that it

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // dead returns a cluster whose webhook for some ConfigMaps cannot be called.

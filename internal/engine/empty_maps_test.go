@@ -9,8 +9,8 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // TestEmptyMaps applies an object, server-side, whose map loses all its content: the server refuses

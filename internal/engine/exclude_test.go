@@ -15,8 +15,8 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // unions is a server that accepts at most so many of some fields in the source of a Widget, and at

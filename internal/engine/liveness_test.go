@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/base/limit"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
-	"github.com/muster-deploy/muster/internal/limit"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // A container that has a liveness probe alone is ready while the probe fails, until the kubelet

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // TestRunWithoutMode: options that do not say whether a run is a dry run let it write nothing.

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/base/limit"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
-	"github.com/muster-deploy/muster/internal/limit"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // recordedLine is a status of a pod, some time after the first one of its namespace.

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/base/limit"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/limit"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // recreating is the policy that creates objects again that are being deleted.

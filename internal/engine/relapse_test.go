@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
-	"github.com/muster-deploy/muster/internal/limit"
+	"github.com/muster-deploy/muster/internal/base/limit"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // A workload that is ready and crashes while others are waited for is waited for again: the run

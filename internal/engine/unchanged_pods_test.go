@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/record"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // The status of a workload that the run does not change may be that of the moment at which a

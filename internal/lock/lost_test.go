@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/lock"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // A lock that was removed is lost, also if another run has had it meanwhile: the renewal does not

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/muster-deploy/muster/internal/yamlsize"
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 )
 
 // numberNode is the kind of a node that holds a JSON number.

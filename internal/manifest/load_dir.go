@@ -14,9 +14,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/muster-deploy/muster/internal/boundedio"
-	"github.com/muster-deploy/muster/internal/plaintext"
-	"github.com/muster-deploy/muster/internal/yamlsize"
+	"github.com/muster-deploy/muster/internal/base/boundedio"
+	"github.com/muster-deploy/muster/internal/base/plaintext"
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 )
 
 // LoadDir reads all files below a folder whose names end in .yaml, .yml or .json, sorted by path.

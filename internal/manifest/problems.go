@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 )
 
 // messages are the problems or warnings of one file, at most maxProblems of them.

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 )
 
 // maxSearched limits the length of a text in which searchLine looks for the line of an error.

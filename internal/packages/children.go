@@ -13,7 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
-	"github.com/muster-deploy/muster/internal/view"
+	"github.com/muster-deploy/muster/internal/show/view"
 )
 
 // childrenTimeout limits how long children are read.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/changegraph"
 	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // AnnotationError reports an invalid value of an annotation.

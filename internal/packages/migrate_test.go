@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/record"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // migrated runs one migration of the package in a folder, as a process of its own would.

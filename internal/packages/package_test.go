@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // TestLoad opens the files of each archive as a package: the section stdin as a stream, or the

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/muster-deploy/muster/internal/view"
+	"github.com/muster-deploy/muster/internal/show/view"
 )
 
 // planHeader is the start of a ResourceList with a plan.

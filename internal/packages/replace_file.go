@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/base/boundedio"
 )
 
 // CheckReplace returns an error unless ReplaceFiles can replace the content of a file, which has to

@@ -4,8 +4,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/base/reference"
 	"github.com/muster-deploy/muster/internal/cli"
-	"github.com/muster-deploy/muster/internal/reference"
 )
 
 // documented returns an environment under a name, for commands that are described and not run.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-deploy/muster/internal/golden"
-	"github.com/muster-deploy/muster/internal/reference"
+	"github.com/muster-deploy/muster/internal/base/reference"
+	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // The reference is that of the commands.

@@ -5,12 +5,12 @@ package program
 import (
 	"github.com/spf13/cobra"
 
-	appscmd "github.com/muster-deploy/muster/internal/apps/cmd"
 	"github.com/muster-deploy/muster/internal/cli"
-	lockcmd "github.com/muster-deploy/muster/internal/lock/cmd"
-	packagescmd "github.com/muster-deploy/muster/internal/packages/cmd"
-	setscmd "github.com/muster-deploy/muster/internal/sets/cmd"
-	"github.com/muster-deploy/muster/internal/sets/setflags"
+	"github.com/muster-deploy/muster/internal/cli/locks"
+	"github.com/muster-deploy/muster/internal/cli/run"
+	"github.com/muster-deploy/muster/internal/cli/setflags"
+	"github.com/muster-deploy/muster/internal/compat/kapp"
+	"github.com/muster-deploy/muster/internal/compat/kpt"
 )
 
 // The headings of the help.
@@ -21,21 +21,21 @@ const (
 
 // programs returns the programs that muster is if it is called by their names.
 func programs() map[string]cli.Program {
-	return map[string]cli.Program{"kapp": appscmd.Program}
+	return map[string]cli.Program{"kapp": kapp.Program}
 }
 
 // groups returns the groups of commands.
 func groups() []cli.Group {
 	return []cli.Group{
-		{Title: native, Commands: setscmd.Commands},
+		{Title: native, Commands: run.Commands},
 		{Title: native, Commands: lockCommands},
-		{Title: compatible, Name: "kpt", Commands: packagescmd.Commands},
+		{Title: compatible, Name: "kpt", Commands: kpt.Commands},
 	}
 }
 
 // lockCommands returns the commands about locks, which complete the names of sets as others do.
 func lockCommands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
-	all := lockcmd.Commands(env, kube)
+	all := locks.Commands(env, kube)
 	for _, cmd := range all {
 		setflags.Complete(cmd, kube)
 	}
@@ -49,4 +49,4 @@ func Main(env *cli.Env) int { return cli.Main(env, programs(), groups()...) }
 func Commands(env *cli.Env) *cobra.Command { return cli.NewRoot(env, programs(), groups()) }
 
 // Kapp returns the commands of the program kapp, to describe them.
-func Kapp(env *cli.Env) *cobra.Command { return appscmd.NewRoot(env) }
+func Kapp(env *cli.Env) *cobra.Command { return kapp.NewRoot(env) }

@@ -3,8 +3,8 @@ package sets
 import (
 	"testing"
 
-	"github.com/muster-deploy/muster/internal/adopt"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
+	"github.com/muster-deploy/muster/internal/feature/adopt"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // undoOf returns what an adoption of a set stores.

@@ -18,7 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/view"
+	"github.com/muster-deploy/muster/internal/show/view"
 )
 
 // Handover moves the objects of one set to another, of the other kind, without changing anything

@@ -8,8 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/access"
-	"github.com/muster-deploy/muster/internal/managed"
+	"github.com/muster-deploy/muster/internal/feature/access"
+	"github.com/muster-deploy/muster/internal/feature/managed"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"

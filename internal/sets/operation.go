@@ -11,7 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
-	"github.com/muster-deploy/muster/internal/view"
+	"github.com/muster-deploy/muster/internal/show/view"
 )
 
 // Operation is what a command does to a set: what is wanted, and the plan. It is prepared without

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/base/suggest"
 	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -17,7 +18,6 @@ import (
 	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/record"
-	"github.com/muster-deploy/muster/internal/suggest"
 )
 
 // fieldCheck finds fields that the server does not know.

@@ -9,7 +9,7 @@ import (
 )
 
 var recordContract = flag.Bool("record-contract", false,
-	"write the answers of the server into internal/engine/enginetest/testdata/contract")
+	"write the answers of the server into internal/testing/enginetest/testdata/contract")
 
 // TestContract makes the calls on the server whose answers the cluster in memory has to give: they
 // are still those of the server. It has to be of the version that they were recorded on.
@@ -21,7 +21,7 @@ func TestContract(t *testing.T) {
 		t.Skip("the answers are those of Kubernetes 1.36")
 	}
 	test := exec.Command("go", "test", "-count=1", "-run", "^TestContract$",
-		"./internal/engine/enginetest", "-timeout", "5m")
+		"./internal/testing/enginetest", "-timeout", "5m")
 	if *recordContract {
 		test.Args = append(test.Args, "-record")
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
 	"github.com/muster-deploy/muster/controller/internal/run"
 	"github.com/muster-deploy/muster/controller/internal/window"
-	"github.com/muster-deploy/muster/internal/boundedcel"
+	"github.com/muster-deploy/muster/internal/base/boundedcel"
 )
 
 // block is why a Set is not deployed yet.

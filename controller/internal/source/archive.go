@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
-	"github.com/muster-deploy/muster/internal/artifact"
+	"github.com/muster-deploy/muster/internal/feature/artifact"
 )
 
 // archive is what an object has in .status.artifact.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/muster-deploy/muster/internal/artifact"
+	"github.com/muster-deploy/muster/internal/feature/artifact"
 )
 
 // httpClient returns the client for archives.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/muster-deploy/muster/internal/artifact"
+	"github.com/muster-deploy/muster/internal/feature/artifact"
 )
 
 // keepTime is how long a folder stays that is not used: longer than the time between two looks at a

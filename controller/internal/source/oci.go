@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
-	"github.com/muster-deploy/muster/internal/artifact"
+	"github.com/muster-deploy/muster/internal/feature/artifact"
 )
 
 // defaultTag is the tag of a source without a reference.

@@ -23,7 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
-	"github.com/muster-deploy/muster/internal/artifact"
+	"github.com/muster-deploy/muster/internal/feature/artifact"
 )
 
 // fakeRegistry is a registry that only reads. It counts requests, and asks for a password unless it

@@ -24,7 +24,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature/payload"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/muster-deploy/muster/internal/artifact"
+	"github.com/muster-deploy/muster/internal/feature/artifact"
 )
 
 // publicKeySuffix ends the keys of a Secret that have public keys, as 'cosign generate-key-pair'

@@ -3,7 +3,7 @@ package change
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 )
 
 // ApplyConfiguration returns the object that a server merges into the live object of an update: the

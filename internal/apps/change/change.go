@@ -12,7 +12,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/apps/judge"
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 )
 
 // Op is the kind of a change, in the words of change filters.

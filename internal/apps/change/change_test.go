@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 )
 
 // TestEqualIsEqualText compares all pairs of values with what YAML makes of them.

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // TestGoldens builds the graph of the objects in the sections upsert, delete, noop and unready, in

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/yamlsize"
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/yamlsize"
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 )
 
 // reference is a place in other objects that names a versioned object.

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/plaintext"
-	"github.com/muster-deploy/muster/internal/yamlsize"
+	"github.com/muster-deploy/muster/internal/base/plaintext"
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 )
 
 // parse parses the documents of a text, until the context ends. Documents count from 1, including

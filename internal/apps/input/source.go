@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/base/boundedio"
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 	"github.com/muster-deploy/muster/internal/foreign"
-	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // Options are the sources of manifests.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-deploy/muster/internal/artifact"
-	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/base/boundedio"
+	"github.com/muster-deploy/muster/internal/feature/artifact"
 )
 
 const idleTimeout = 30 * time.Second

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // TestOf judges the objects of testdata, of which the first in an archive is the parent of the

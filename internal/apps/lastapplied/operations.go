@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 )
 
 // operation is one step from one object to another, in the form that is hashed: the fields in this

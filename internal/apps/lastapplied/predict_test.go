@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // TestPredict has, in each archive, an object that was created (v1), the answer of a server of

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // fake is a cluster whose user may do what is listed, as "VERB GROUP/RESOURCE NAMESPACE/NAME" with

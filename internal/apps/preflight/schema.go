@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 )
 
 // fields are the fields of a schema by their paths: ^.spec.ports[*].name; ^ is the object.

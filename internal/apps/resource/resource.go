@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 )
 
 // Resource is one object of the input and its origin: "file 'a.yml' doc 1", "stdin doc 2". An

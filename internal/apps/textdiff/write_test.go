@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // TestGolden compares texts with what kapp printed of them: the sections old and new, and format,

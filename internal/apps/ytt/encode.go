@@ -11,7 +11,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/muster-deploy/muster/internal/yamlsize"
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 )
 
 // encodeJSON returns compact JSON with sorted keys, or indented JSON with indent=N.

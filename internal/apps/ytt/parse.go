@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/muster-deploy/muster/internal/yamlsize"
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 )
 
 // kind is the kind of a node: in the first group, of the item; in the second, of its value.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/history"
-	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // gitTime limits the time that git may take.

@@ -3,7 +3,7 @@ package edit
 import (
 	"go.yaml.in/yaml/v3"
 
-	"github.com/muster-deploy/muster/internal/diff/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 )
 
 // pair is an item of a list and the wanted item that it becomes. The last pair is behind both

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-deploy/muster/internal/golden"
+	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // TestRewrite writes the content of the section want into the document of the section before: into

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/manifest"
-	"github.com/muster-deploy/muster/internal/plaintext"
 )
 
 // File returns the name of a folder's kustomization file, empty if there is none.

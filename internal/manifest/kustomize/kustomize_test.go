@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // TestBuild builds the folder pkg of each archive. The golden section lists origin and reference of

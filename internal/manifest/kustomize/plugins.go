@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 )
 
 // withoutFiles are the plugins that come with the library and name no files.

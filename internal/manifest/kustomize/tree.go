@@ -20,8 +20,8 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/muster-deploy/muster/internal/boundedio"
-	"github.com/muster-deploy/muster/internal/plaintext"
+	"github.com/muster-deploy/muster/internal/base/boundedio"
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 )
 
 // tree reads a kustomization and all that it names, as the library does, and checks that nothing is

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/record"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // BenchmarkRecord writes the record of 5,000 members as a run does: all of them at first, what

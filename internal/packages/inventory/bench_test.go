@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // shelf is a cluster that stores objects without a copy, so that a benchmark measures the store.

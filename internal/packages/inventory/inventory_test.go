@@ -6,11 +6,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/engine/enginetest"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
-	"github.com/muster-deploy/muster/internal/record/recordtest"
+	"github.com/muster-deploy/muster/internal/testing/enginetest"
+	"github.com/muster-deploy/muster/internal/testing/recordtest"
 )
 
 func aMapInventory(label string) *Inventory {

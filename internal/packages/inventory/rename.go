@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // Renamed returns a copy of an inventory whose record has another name or namespace. The record

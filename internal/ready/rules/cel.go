@@ -12,7 +12,7 @@ import (
 	"github.com/google/cel-go/ext"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/boundedcel"
+	"github.com/muster-deploy/muster/internal/base/boundedcel"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 

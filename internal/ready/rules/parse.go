@@ -12,8 +12,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 	"github.com/muster-deploy/muster/internal/ready"
-	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // Parse reads rules that users write. A file is a list of rules, or an object with such a list

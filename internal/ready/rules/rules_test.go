@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/muster-deploy/muster/internal/golden"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // TestParse reads rules.yaml of each archive. Its output is the error, or the status of every

@@ -21,14 +21,14 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/artifact"
-	"github.com/muster-deploy/muster/internal/boundedio"
+	"github.com/muster-deploy/muster/internal/base/boundedio"
+	"github.com/muster-deploy/muster/internal/base/suggest"
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
+	"github.com/muster-deploy/muster/internal/feature/artifact"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
-	"github.com/muster-deploy/muster/internal/suggest"
-	"github.com/muster-deploy/muster/internal/yamlsize"
 )
 
 // Options are what is read.
