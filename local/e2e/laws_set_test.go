@@ -169,6 +169,16 @@ func (b *batch) stores(obj, answer *unstructured.Unstructured) bool {
 	return stores
 }
 
+// withFormerName makes an edit of the service account under its former name, too: otherwise the
+// server restores the field from there, and accepts the edit also where it cannot be made.
+func withFormerName(edit laws.Edit, edited *unstructured.Unstructured) *unstructured.Unstructured {
+	if last := len(edit.Path) - 1; edit.Path[last] == "serviceAccountName" {
+		former := append(slices.Clone(edit.Path[:last]), "serviceAccount")
+		former.Set(edited.Object, edit.Value)
+	}
+	return edited
+}
+
 // changeVersions gives most objects a second version: the first with one edit that the server
 // accepts as an update of the live object or, if the object may be recreated, as a creation.
 func (b *batch) changeVersions() {
@@ -194,7 +204,7 @@ func (b *batch) changeVersions() {
 			if edit.Kind != "remove" {
 				edit.Value = edit.Path.Get(edited.Object) // without what was refused
 			}
-			_, err := resources.Update(b.t.Context(), edit.Apply(live),
+			_, err := resources.Update(b.t.Context(), withFormerName(edit, edit.Apply(live)),
 				metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 			if err == nil || first.GetAnnotations()[recreateKey] != "" && apierrors.IsInvalid(err) {
 				m.versions[1], m.edit = edited, &edit
