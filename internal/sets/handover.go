@@ -95,7 +95,7 @@ func ToPackage(
 		return nil, from.nativeError(err)
 	}
 	h.readFormer(ctx)
-	draft, err := packages.NewDraft(folder, r.Namespace, o, append(objects, h.removedJobs()...))
+	draft, err := packages.NewDraft(folder, r.Namespace, o, append(objects, h.removedJobs(objects)...))
 	if err != nil {
 		return nil, err
 	}
@@ -209,15 +209,21 @@ func (h *Handover) readFormer(ctx context.Context) {
 	}
 }
 
-// removedJobs returns the Jobs of the old set that have succeeded and removed themselves.
-func (h *Handover) removedJobs() (jobs []*unstructured.Unstructured) {
+// removedJobs returns the Jobs of the old set that have succeeded and removed themselves, and are
+// not among its live objects.
+func (h *Handover) removedJobs(
+	live []*unstructured.Unstructured,
+) (jobs []*unstructured.Unstructured) {
 	if h.former == nil {
 		return nil
 	}
-	known := completionsOf(h.former)
+	known, exists := completionsOf(h.former), object.NewSet()
+	for _, obj := range live {
+		exists.Insert(object.RefOf(obj))
+	}
 	for _, obj := range h.former.Objects {
 		ref := object.RefOf(obj.Unstructured)
-		if known[ref].removed(obj.Unstructured, h.now()) && !h.members.Has(ref) {
+		if known[ref].removed(obj.Unstructured, h.now()) && !exists.Has(ref) {
 			jobs = append(jobs, obj.Unstructured)
 		}
 	}
