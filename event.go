@@ -11,7 +11,8 @@ import (
 type EventType string
 
 // The types of events. A step has at most one Written, any number of Changed and Explained, and one
-// Ended.
+// Ended. A workload that was ready, and is not any more when all other objects are, is waited for
+// again: another Waiting and another Ended follow.
 const (
 	Written   EventType = "written"   // the write has ended, or there was nothing to write
 	Waiting   EventType = "waiting"   // the object is written, and is waited for

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
@@ -27,6 +26,7 @@ type Deletion struct {
 	app        *app.App // nil if it does not exist
 	notFound   []string // a line for each name that was looked for in vain
 	objects    []liveObject
+	missed     unlistedKinds
 	unlistable unlistable
 	partial    bool // some objects stay, and with them the record
 	run        *Run
@@ -134,7 +134,7 @@ func (d *Deletion) calculate(ctx context.Context) error {
 	some := Filter(d.objects, matching)
 	d.run = &Run{
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app,
-		deletes: true, nameOwners: d.nameOwners(ctx),
+		deletes: true, nameOwners: d.nameOwners(ctx), missed: d.missed,
 	}
 	d.run.others = excluding(d.objects, matching)
 	if d.req.Run.GuardDeletes {
@@ -160,11 +160,10 @@ func (d *Deletion) checkWrites(ctx context.Context) error {
 
 // readLive reads the objects of the app.
 func (d *Deletion) readLive(ctx context.Context) error {
-	var missed map[schema.GroupKind]cluster.UnlistedKind
-	add := func(m cluster.UnlistedKind) { missed[m.GroupKind] = m }
+	add := func(m cluster.UnlistedKind) { d.missed[m.GroupKind] = m }
 	var err error
 	for range listsAtMost {
-		missed = map[schema.GroupKind]cluster.UnlistedKind{}
+		d.missed = unlistedKinds{}
 		d.objects, err = d.Client.objects(ctx, d.app, d.req.Search, d.req.Review.Fields, add)
 		if err != nil {
 			return err
@@ -174,7 +173,7 @@ func (d *Deletion) readLive(ctx context.Context) error {
 		}
 	}
 	if !d.req.ForgetUnlistable {
-		d.unlistable, err = d.unlistableOf(ctx, d.app, d.req.Search, nil, missed)
+		d.unlistable, err = d.unlistableOf(ctx, d.app, d.req.Search, nil, d.missed)
 	}
 	return err
 }
@@ -263,7 +262,7 @@ func (d *Deletion) execute(
 func (d *Deletion) deleteRecord(
 	ctx context.Context, before record.Before,
 ) (deleted bool, err error) {
-	s, missed := d.selection(d.app, d.req.Search, false), map[schema.GroupKind]cluster.UnlistedKind{}
+	s, missed := d.selection(d.app, d.req.Search, false), unlistedKinds{}
 	s.Unlisted = func(m cluster.UnlistedKind) { missed[m.GroupKind] = m }
 	_, found := usedKinds(nil, d.objects)
 	if used := d.app.Meta.UsedGKs; used != nil {

@@ -52,7 +52,7 @@ type liveState struct {
 	objects    []liveObject
 	adopted    map[liveObject]bool   // those that lack the label of the app
 	foreign    map[liveObject]string // those that the run leaves alone, and why
-	missed     map[schema.GroupKind]cluster.UnlistedKind
+	missed     unlistedKinds
 	unlistable unlistable
 	pods       map[types.UID]bool // that exist before the run
 }
@@ -78,7 +78,8 @@ func (c *Client) PrepareDeploy(ctx context.Context, r DeployRequest) (*Deploymen
 	if err := d.run.buildPlan(); err != nil {
 		return d, err
 	}
-	if recorded, ok := d.app.Members(); ok {
+	killed := d.app.Meta.LastDeployment.Successful == nil
+	if recorded, ok := d.app.Members(); ok && !killed {
 		d.run.plan.Unproven = (&record.State{Members: recorded}).Unproven()
 	} else if !d.lastSucceeded() {
 		d.run.plan.Unproven = d.run.recorded()
@@ -177,10 +178,7 @@ func (d *Deployment) calculate(ctx context.Context) error {
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
 		adopted: d.live.adopted, checkOwner: d.checkOwner, patch: d.req.Patch,
 		nameOwners: d.nameOwners, foreignReason: d.foreignReason, foreign: d.live.foreign,
-		missed: map[schema.GroupKind]bool{},
-	}
-	for gk := range d.live.missed {
-		d.run.missed[gk] = true
+		missed: d.live.missed,
 	}
 	d.run.sources, d.run.described = sourcesOf(d.selected), object.NewSet()
 	for _, r := range d.inputs {
@@ -328,7 +326,7 @@ func (d *Deployment) lastSucceeded() bool {
 // check that it is ready, records nothing.
 func (d *Deployment) recordUnchanged(ctx context.Context) error {
 	saw := len(d.selected) == len(d.inputs) && !d.run.excluded && !d.req.Patch && d.req.Run.Wait
-	if d.lastSucceeded() || !saw {
+	if !saw || d.lastSucceeded() && !d.app.LostMembers() {
 		return nil
 	}
 	if err := d.app.CloseLast(ctx); err != nil {

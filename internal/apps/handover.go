@@ -22,7 +22,7 @@ import (
 // the names of their versions and are no longer versioned. An app that may have objects which
 // cannot be listed is a *HiddenError.
 func (c *Client) Applied(ctx context.Context, name Name) ([]*unstructured.Unstructured, error) {
-	target, found, hidden, err := c.seen(ctx, name, SearchOptions{})
+	target, found, _, hidden, err := c.seen(ctx, name, SearchOptions{})
 	if err = cmp.Or(err, hidden); err != nil {
 		return nil, err
 	}

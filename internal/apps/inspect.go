@@ -52,25 +52,35 @@ func (e *HiddenError) Error() string {
 // seen returns an app and its objects. hidden is a *HiddenError if it may have more; else nil.
 func (c *Client) seen(
 	ctx context.Context, name Name, o SearchOptions,
-) (target *app.App, found []liveObject, hidden, err error) {
+) (target *app.App, found []liveObject, missed unlistedKinds, hidden, err error) {
 	if target, err = c.Existing(ctx, name); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
-	missed := map[schema.GroupKind]cluster.UnlistedKind{}
+	missed = unlistedKinds{}
 	found, err = c.objects(ctx, target, o, false, func(m cluster.UnlistedKind) {
 		missed[m.GroupKind] = m
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
 	u, err := c.unlistableOf(ctx, target, o, nil, missed)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
 	if u.any() {
 		hidden = &HiddenError{append(u.failures(), u.permissions()...)}
 	}
-	return target, found, hidden, nil
+	return target, found, missed, hidden, nil
+}
+
+// unlistedKinds are the kinds of which a search may have missed objects.
+type unlistedKinds map[schema.GroupKind]cluster.UnlistedKind
+
+// hide reports whether the search could not have found an object, so that it is not known to be
+// gone.
+func (u unlistedKinds) hide(ref object.Ref) bool {
+	m, missed := u[ref.GroupKind()]
+	return missed && (m.Forbidden || m.Cause != nil || slices.Contains(m.Namespaces, ref.Namespace))
 }
 
 // ObserveRequest asks for the objects whose status is shown.
@@ -83,6 +93,7 @@ type ObserveRequest struct {
 type Observation struct {
 	App  *app.App
 	Refs []object.Ref // those that were deployed, in the order in which they are listed
+	Gone []object.Ref // those that the record lists and that do not exist
 	// Hidden is a *HiddenError if the app may have more objects; else nil.
 	Hidden error
 }
@@ -90,7 +101,7 @@ type Observation struct {
 // PrepareObserve returns an app and its live objects without those that controllers created. An app
 // that does not exist is an error.
 func (c *Client) PrepareObserve(ctx context.Context, r ObserveRequest) (*Observation, error) {
-	target, found, hidden, err := c.seen(ctx, r.App, r.Search)
+	target, found, missed, hidden, err := c.seen(ctx, r.App, r.Search)
 	if err != nil {
 		return nil, err
 	}
@@ -98,15 +109,14 @@ func (c *Client) PrepareObserve(ctx context.Context, r ObserveRequest) (*Observa
 	for _, obj := range withoutTransient(found) {
 		o.Refs = append(o.Refs, object.RefOf(obj))
 	}
-	gone, err := c.gone(ctx, target, found)
-	o.Refs = append(o.Refs, gone...)
+	o.Gone, err = c.gone(ctx, target, found, missed)
 	return o, err
 }
 
 // gone returns the objects that the record of an app lists and that do not exist, given those that
 // have its label. It sends requests only if the record lists others.
 func (c *Client) gone(
-	ctx context.Context, target *app.App, found []liveObject,
+	ctx context.Context, target *app.App, found []liveObject, missed unlistedKinds,
 ) ([]object.Ref, error) {
 	labelled := object.NewSet()
 	for _, obj := range found {
@@ -115,7 +125,7 @@ func (c *Client) gone(
 	var targets []cluster.Target
 	members, _ := target.Members()
 	for _, m := range members {
-		if !labelled.Has(m.Ref) {
+		if !labelled.Has(m.Ref) && !missed.hide(m.Ref) {
 			targets = append(targets, cluster.Target{Ref: m.Ref})
 		}
 	}
@@ -131,7 +141,7 @@ func (c *Client) gone(
 	}
 	var gone []object.Ref
 	for _, t := range targets {
-		if live.Objects[t.Ref] == nil && !live.Unserved.Has(t.Ref) {
+		if live.Objects[t.Ref] == nil && (!live.Unserved.Has(t.Ref) || live.NoKind.Has(t.Ref)) {
 			gone = append(gone, t.Ref)
 		}
 	}

@@ -120,7 +120,7 @@ func (d *Deployment) checkRecordName(labels error) error {
 func (d *Deployment) deploySelection() cluster.Selection {
 	s := d.selection(d.app, d.req.Search, d.needsManagedFields())
 	s.Fallback, s.Ignore = d.fallback, d.ignorable
-	d.live.missed = map[schema.GroupKind]cluster.UnlistedKind{}
+	d.live.missed = unlistedKinds{}
 	s.Unlisted = func(m cluster.UnlistedKind) { d.live.missed[m.GroupKind] = m }
 	s.Versions = map[schema.GroupKind]string{}
 	var kinds []schema.GroupKind

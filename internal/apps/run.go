@@ -161,7 +161,7 @@ type Run struct {
 	staying   []liveObject                          // with GuardDeletes: they are not deleted
 	others    []liveObject                          // live objects that a filter leaves out
 	unplanned []liveObject                          // live objects that stay and have no change
-	missed    map[schema.GroupKind]bool             // kinds of which the app may have more objects
+	missed    unlistedKinds                         // kinds of which the app may have more objects
 	owners    map[*change.Change]liveObject         // deletions, and what would be lost with each
 }
 
@@ -425,12 +425,16 @@ func (r *Run) listMembers(target *app.App, state *record.State) {
 		}
 	}
 	recorded, _ := target.Members()
+	planned := r.plan.Index()
 	for _, m := range recorded {
-		if r.missed[m.Ref.GroupKind()] && listed.Insert(m.Ref) {
+		_, decided := planned[m.Ref]
+		// A patch deletes nothing, and a filter may leave out an object that somebody has deleted.
+		left := r.patch || r.missed.hide(m.Ref) || r.described.Has(m.Ref)
+		if left && !decided && listed.Insert(m.Ref) {
 			members = append(members, m)
 		}
 	}
-	if !target.SetMembers(members) {
+	if !target.SetMembers(members) && state.Result == "" {
 		r.Printer.Info(fmt.Sprintf("the record does not list the objects of the app, which are too many "+
 			"for it (%d): their label says what the app has", len(members)))
 	}

@@ -43,7 +43,7 @@ type failingKind struct {
 // count.
 func (c *Client) unlistableOf(
 	ctx context.Context, target *app.App, o SearchOptions, more []schema.GroupKind,
-	missed map[schema.GroupKind]cluster.UnlistedKind,
+	missed unlistedKinds,
 ) (unlistable, error) {
 	var u unlistable
 	if target.IsLabelled() {
@@ -102,7 +102,7 @@ func (c *Client) unlistableOf(
 // it names.
 func (c *Client) failingGroups(
 	ctx context.Context, target *app.App, o SearchOptions,
-	missed map[schema.GroupKind]cluster.UnlistedKind,
+	missed unlistedKinds,
 ) (u unlistable, err error) {
 	_, broken, err := c.Cluster.ListableKinds(ctx)
 	if err != nil || o.IgnoreFailing {

@@ -173,7 +173,7 @@ func (r *run) endLastRead(ctx context.Context, done *lastRead) {
 			r.handle(ctx, message{step: i, seen: done.seen[k]})
 		}
 		switch {
-		case k >= done.overdue || !r.tracks[i].waiting:
+		case k >= done.overdue || !r.tracks[i].waiting || now.Before(r.tracks[i].deadline):
 		case r.extended(i, now): // by a write since then
 			heap.Push(&r.alarms, alarm{r.latest, i, expired})
 		default:

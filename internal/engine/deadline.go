@@ -142,6 +142,7 @@ func (r *run) setDeadline(i int) {
 	} else {
 		r.latest = now.Add(timeout.Duration())
 	}
+	r.tracks[i].deadline = timeout.From(now)
 	if timeout.Ends() {
 		heap.Push(&r.alarms, alarm{timeout.From(now), i, expired})
 	}
@@ -245,7 +246,8 @@ func (r *run) expire(ctx context.Context, now time.Time) {
 	for len(r.alarms) > 0 && !r.alarms[0].at.After(now) {
 		due := heap.Pop(&r.alarms).(alarm)
 		switch {
-		case !r.concerns(due):
+		case !r.concerns(due),
+			due.reason == expired && due.at.Before(r.tracks[due.step].deadline): // of its first wait
 		case due.reason == expired && r.extended(due.step, now):
 			heap.Push(&r.alarms, alarm{r.latest, due.step, expired})
 		case due.reason == expired:

@@ -158,7 +158,8 @@ func (e *Engine) makePlan(ctx context.Context, req Request) (*plan.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	in.Unwritten, in.Unproven = object.NewSet(state.Unwritten...), state.Unproven()
+	in.Unwritten = object.NewSet(state.Unwritten...)
+	in.Unproven = append(state.Unproven(), state.Unwritten...)
 	in.Policy.Owner.Records = state.Holders
 	if in.Autoscalers, err = Autoscalers(ctx, e.Cluster, in.ScaledNamespaces()); err != nil {
 		return nil, err

@@ -70,6 +70,9 @@ func (r *run) applyVerdict(ctx context.Context, i int) {
 		r.setFailing(t, failed || t.certain.over)
 		r.released(i)
 		r.wait(i)
+		if t.relapsed && !r.interrupted && !r.ended {
+			r.watch(ctx, r.groupOf(r.plan.Steps[i].Ref)) // nothing may have been waited for before
+		}
 		if t.seen.children != nil && !t.queried && !r.interrupted && !r.ended {
 			t.queried = true
 			r.watchChildren(ctx, i)
@@ -161,7 +164,9 @@ func (r *run) conclusion(i int, outcome event.Outcome, err error, own bool) {
 	if err != nil {
 		t.err = err
 	}
-	t.settled, r.active = outcome, time.Now()
+	if t.settled, t.generation = outcome, t.seen.generation; !t.relapsed {
+		r.active = time.Now() // workloads that crash in turn make no progress
+	}
 	r.emit(event.Event{
 		Kind: event.Settled, Step: i, Op: r.plan.Steps[i].Op, Outcome: outcome,
 		Status: t.seen.verdict.Status, Facts: t.seen.facts,

@@ -77,7 +77,7 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	if r.observing == nil {
 		needed = w.MayBeDisturbed
 	}
-	changed := !t.written.IsZero() || r.unproven.Has(r.plan.Steps[i].Ref)
+	changed := !t.written.IsZero() || t.relapsed || r.unproven.Has(r.plan.Steps[i].Ref)
 	if !changed && !needed(now.Add(ahead)) {
 		return nil
 	}

@@ -15,11 +15,8 @@ import (
 // countOpen counts the steps whose objects the run has to settle.
 func (r *run) countOpen() {
 	for i := range r.plan.Steps {
-		if step := &r.plan.Steps[i]; step.Op.IsObject() {
+		if r.plan.Steps[i].Op.IsObject() {
 			r.open++
-			if step.Op.Applies() {
-				r.applies++
-			}
 		}
 	}
 }
@@ -27,15 +24,11 @@ func (r *run) countOpen() {
 // closes counts a step that is about to settle, and reports whether it is the last one before
 // objects are pruned, or before the run ends.
 func (r *run) closes(i int) bool {
-	op := r.plan.Steps[i].Op
-	if !op.IsObject() || r.tracks[i].settled != "" {
+	if !r.plan.Steps[i].Op.IsObject() || r.tracks[i].settled != "" {
 		return false
 	}
 	r.open--
-	if op.Applies() {
-		r.applies--
-	}
-	return r.open == 0 || op.Applies() && r.applies == 0
+	return r.open == 0 || r.schedule.letsPrune(i)
 }
 
 // reopenRelapsed waits again for the workloads that are not ready any more. The end of a run that
@@ -59,6 +52,8 @@ func (r *run) relapseOf(i int) *ready.Status {
 	switch {
 	case !r.wasAwaited(i) || t.seen.verdict.Ruled || t.seen.leaving:
 		return nil
+	case t.seen.verdict.State == ready.InProgress && t.seen.generation != t.generation:
+		return nil // others have scaled or changed it since
 	case t.seen.verdict.State == ready.InProgress || t.seen.verdict.State == ready.Failed:
 		return &t.seen.verdict.Status
 	case t.seen.trial == nil || r.related.pods == nil:
@@ -71,21 +66,27 @@ func (r *run) relapseOf(i int) *ready.Status {
 	return nil
 }
 
-// wasAwaited reports whether the step of a workload has succeeded after a wait.
+// wasAwaited reports whether the step of a workload that has to run for ever has succeeded after a
+// wait. A Job that was suspended may be started by its queue.
 func (r *run) wasAwaited(i int) bool {
 	t, step := &r.tracks[i], &r.plan.Steps[i]
 	return t.settled == event.Succeeded && !t.began.IsZero() && step.Op.Applies() &&
-		ready.RunsPods(step.Ref.GroupKind())
+		ready.RunsPods(step.Ref.GroupKind()) && step.Ref.Group != "batch"
 }
 
-// keep keeps the latest observation of a workload whose step has succeeded.
+// keep keeps the latest observation of a workload whose step has succeeded. One that others have
+// deleted or replaced since is none of the run any more.
 func (r *run) keep(i int, seen observation) {
 	t := &r.tracks[i]
-	if r.options.Pods.Check && r.wasAwaited(i) && seen.err == nil && seen.uid == t.seen.uid &&
-		!seen.before(t.seen) {
-		seen.object, seen.children = nil, nil
-		t.seen = seen
+	if !r.options.Pods.Check || !r.wasAwaited(i) || seen.before(t.seen) {
+		return
 	}
+	if seen.uid != t.seen.uid {
+		t.seen.verdict.Status, t.seen.trial, t.began = ready.Of(nil), nil, time.Time{}
+		return
+	}
+	seen.object, seen.children = nil, nil
+	t.seen = seen
 }
 
 // reopen waits for a step again. It has the time of a step that was just written, once.
@@ -96,10 +97,11 @@ func (r *run) reopen(i int) {
 	t.doubts, t.causes, t.since, t.changed = nil, nil, now, now
 	r.waiting++
 	r.open++
-	r.applies++
 	r.schedule.reopen(i)
 	if !t.relapsed {
 		r.setDeadline(i)
+	} else if !t.deadline.IsZero() {
+		heap.Push(&r.alarms, alarm{t.deadline, i, expired})
 	}
 	t.relapsed = true
 	heap.Push(&r.alarms, alarm{now, i, rested})

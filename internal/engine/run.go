@@ -70,7 +70,10 @@ type track struct {
 	quiet   bool       // and nothing is wrong: it only has to last
 	checkAt time.Time  // the next alarm of that check; or zero
 
-	relapsed bool // its object was ready, and was not any more when all else had settled
+	deadline time.Time // of its wait; zero for none
+	relapsed bool      // its object was ready, and was not any more when all else had settled
+	// generation of its object when it settled
+	generation int64
 
 	base observation // the object after our write, or when its deletion was requested
 	seen observation // the latest observation of the object
@@ -120,7 +123,6 @@ type run struct {
 	waiting  int       // written steps that have not settled
 	failing  int       // waiting steps whose objects have failed
 	open     int       // steps with objects that have not settled
-	applies  int       // those of them that apply objects
 	// workloads behind the Services of webhooks that cannot be called
 	serving   map[object.Ref][]int
 	alarms    alarms

@@ -151,6 +151,14 @@ func (s *schedule) block(k, by int) {
 	s.stuck = append(s.stuck, blocked{step: k, by: by})
 }
 
+// letsPrune reports whether a step is the last one that a join waits for which deletions need.
+func (s *schedule) letsPrune(i int) bool {
+	return slices.ContainsFunc(s.dependants[i], func(k int) bool {
+		return s.state[k] == pending && s.edges[k] == 1 && !s.steps[k].Op.IsObject() &&
+			slices.ContainsFunc(s.dependants[k], func(d int) bool { return s.steps[d].Op.Removes() })
+	})
+}
+
 // reopen takes back that a step has succeeded. Those of its dependents that have not started wait
 // for it again.
 func (s *schedule) reopen(i int) {

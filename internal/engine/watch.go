@@ -18,14 +18,16 @@ import (
 // observation is the state of an object at one time, reduced to the fields that the run needs. The
 // zero value means that the object was never observed.
 type observation struct {
-	uid      types.UID // empty when the object is gone
-	version  string    // of the object; if it is gone, of the list or of the deletion
-	leaving  bool      // it is being deleted
-	verdict  ready.Verdict
-	facts    *ready.Facts
-	evidence *ready.Evidence // for a diagnosis; nil when the object is ready or gone
-	err      error           // error of reading the object
-	serves   time.Time       // of an API service: since when it is available; or zero
+	uid     types.UID // empty when the object is gone
+	version string    // of the object; if it is gone, of the list or of the deletion
+	leaving bool      // it is being deleted
+	// generation counts the changes of its specification.
+	generation int64
+	verdict    ready.Verdict
+	facts      *ready.Facts
+	evidence   *ready.Evidence // for a diagnosis; nil when the object is ready or gone
+	err        error           // error of reading the object
+	serves     time.Time       // of an API service: since when it is available; or zero
 	// for steps that take values, AwaitCreated, and rules with children
 	object   *unstructured.Unstructured
 	children *childQuery // the child objects that the rules need; nil if none
@@ -92,9 +94,9 @@ func look(rules Rules, s cluster.ObjectEvent, leaving bool) observation {
 	seen := observation{
 		uid:     s.Object.GetUID(),
 		version: s.Object.GetResourceVersion(),
-		leaving: s.Object.GetDeletionTimestamp() != nil,
-		facts:   ready.FactsOf(s.Object),
-		serves:  ready.AvailableSince(s.Object),
+		leaving: s.Object.GetDeletionTimestamp() != nil, generation: s.Object.GetGeneration(),
+		facts:  ready.FactsOf(s.Object),
+		serves: ready.AvailableSince(s.Object),
 	}
 	if leaving {
 		seen.verdict.Status = rules.Leaving(s.Object)

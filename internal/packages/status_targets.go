@@ -16,9 +16,10 @@ import (
 type StatusTargets struct {
 	All    *object.Set
 	Owners map[object.Ref][]object.Ref
-	Remote bool       // several inventories, so that it has to be said which
-	Locks  []lock.Set // what runs lock that may create the objects
-	Hidden error      // why there may be more objects, which cannot be listed; nil if there are none
+	Remote bool         // several inventories, so that it has to be said which
+	Locks  []lock.Set   // what runs lock that may create the objects
+	Gone   []object.Ref // of an app: those of All that do not exist
+	Hidden error        // why there may be more objects, which cannot be listed; nil if there are none
 	// Finished is that of engine.ObserveOptions.
 	Finished func(ctx context.Context, missing []object.Ref) map[object.Ref]string
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/apps"
@@ -153,7 +154,9 @@ func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTarget
 	if err != nil {
 		return nil, s.hinted(ctx, c, err)
 	}
-	m := packages.NewStatusTargets(found.App.RecordRef(), apps.LockSet(s.name()), found.Refs)
+	m := packages.NewStatusTargets(found.App.RecordRef(), apps.LockSet(s.name()),
+		slices.Concat(found.Refs, found.Gone))
+	m.Gone = found.Gone
 	if found.Hidden != nil {
 		m.Hidden = fmt.Errorf("%s: %w", s.Title(), found.Hidden)
 	}

@@ -29,7 +29,9 @@ type Handover struct {
 	From, To Set
 
 	cluster  Cluster
-	members  *object.Set // of From
+	members  *object.Set // of From, without those of an app that are gone
+	gone     []object.Ref
+	notice   func(string)
 	locked   lock.Set    // of From
 	from, to owner.Owner // that the marks of the sets name; without an ID if there is none yet
 	record   object.Ref  // of From, and the UIDs of the objects that hold it
@@ -79,7 +81,7 @@ func ToPackage(
 	request := r
 	request.App, request.Files = "", []string{folder}
 	h := &Handover{
-		From: from, cluster: c, now: r.Now, begin: func() error { return nil },
+		From: from, cluster: c, now: r.Now, notice: r.Notice, begin: func() error { return nil },
 		end: func() (string, error) { return "", nil },
 	}
 	if err := h.list(ctx); err != nil {
@@ -95,7 +97,9 @@ func ToPackage(
 		return nil, from.nativeError(err)
 	}
 	h.readFormer(ctx)
-	draft, err := packages.NewDraft(folder, r.Namespace, o, append(objects, h.removedJobs(objects)...))
+	objects = append(objects, h.removedJobs(objects)...)
+	h.noteGone(objects)
+	draft, err := packages.NewDraft(folder, r.Namespace, o, objects)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +131,12 @@ func (h *Handover) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.members, h.locked = targets.All, targets.Locks[0]
+	h.members, h.gone, h.locked = object.NewSet(), targets.Gone, targets.Locks[0]
+	for _, ref := range targets.All.Refs() {
+		if !slices.Contains(targets.Gone, ref) { // there is nothing to hand over
+			h.members.Insert(ref)
+		}
+	}
 	return nil
 }
 
@@ -228,6 +237,19 @@ func (h *Handover) removedJobs(
 		}
 	}
 	return jobs
+}
+
+// noteGone reports which objects of an app are not handed over because somebody has deleted them,
+// given those that the new set describes.
+func (h *Handover) noteGone(described []*unstructured.Unstructured) {
+	for _, ref := range h.gone {
+		if !slices.ContainsFunc(described, func(obj *unstructured.Unstructured) bool {
+			return object.RefOf(obj) == ref
+		}) {
+			h.notice(fmt.Sprintf("note: %s was deployed and does not exist; the new set does not have it",
+				ref))
+		}
+	}
 }
 
 // guard lets a plan change nothing but marks of objects that others do not change meanwhile, and

@@ -72,9 +72,6 @@ func (j *job) hear(next func(muster.Event)) func(muster.Event) {
 					waiting[e.Object] = e.State.Causes[0]
 				}
 			case muster.Ended:
-				if e.Outcome == muster.Succeeded {
-					p.Ready++
-				}
 				_, news = waiting[e.Object]
 				delete(waiting, e.Object)
 			default:

@@ -117,7 +117,6 @@ type Progress struct {
 	Idle    bool // what could be written for now is written
 	Total   int
 	Written int
-	Ready   int
 	Causes  []Cause // of what is not ready
 }
 

@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/base/boundedio"
@@ -22,7 +24,8 @@ const membersKey = "members"
 // The limits of the list, packed and unpacked. A ConfigMap may have a megabyte.
 const (
 	maxMembers  = 900_000
-	maxUnpacked = 64 << 20
+	maxUnpacked = 16 << 20
+	mostMembers = 50_000
 )
 
 // member is an element of the list.
@@ -54,7 +57,7 @@ func (a *App) SetMembers(members []record.Member) bool {
 			m.Reconcile}
 	}
 	a.members = packMembers(list)
-	if len(a.members) > maxMembers {
+	if len(a.members) > maxMembers || len(members) > mostMembers {
 		a.members = ""
 	}
 	return a.members != ""
@@ -83,7 +86,10 @@ func (a *App) Members() ([]record.Member, bool) {
 	if a.stored == nil {
 		return nil, false
 	}
-	text := membersText(a.stored)
+	return unpackMembers(membersText(a.stored))
+}
+
+func unpackMembers(text string) ([]record.Member, bool) {
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || text == "" || len(text) > maxMembers {
 		return nil, false
@@ -92,18 +98,25 @@ func (a *App) Members() ([]record.Member, bool) {
 	if err != nil {
 		return nil, false
 	}
-	var list []member
-	if json.Unmarshal(unpacked, &list) != nil {
+	var members []record.Member
+	d := json.NewDecoder(bytes.NewReader(unpacked))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
 		return nil, false
 	}
-	members := make([]record.Member, len(list))
-	for i, m := range list {
-		members[i] = record.Member{
+	for d.More() {
+		var m member
+		if d.Decode(&m) != nil || m.Kind == "" || m.Name == "" || len(members) == mostMembers ||
+			len(path.IsValidPathSegmentName(m.Name)) > 0 ||
+			len(path.IsValidPathSegmentName(m.Namespace)) > 0 {
+			return nil, false
+		}
+		members = append(members, record.Member{
 			Ref:      object.Ref{Group: m.Group, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name},
 			Strategy: m.Strategy, Actuation: m.Actuation, Reconcile: m.Reconcile,
-		}
+		})
 	}
-	return members, true
+	_, err = d.Token()
+	return members, err == nil
 }
 
 // membersText returns the list of a record in its format; empty if it has none.
@@ -119,4 +132,18 @@ func setMembersText(record *unstructured.Unstructured, text string) error {
 		return nil
 	}
 	return unstructured.SetNestedField(record.Object, text, "data", membersKey)
+}
+
+// LostMembers reports whether the record lists an object that is none of the members of SetMembers.
+func (a *App) LostMembers() bool {
+	if a.members == "" || a.members == membersText(a.stored) {
+		return false
+	}
+	now, _ := unpackMembers(a.members)
+	recorded, _ := a.Members()
+	known := object.NewSet()
+	for _, m := range now {
+		known.Insert(m.Ref)
+	}
+	return slices.ContainsFunc(recorded, func(m record.Member) bool { return !known.Has(m.Ref) })
 }

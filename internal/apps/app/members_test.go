@@ -1,8 +1,12 @@
 package app
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/hex"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,14 +59,27 @@ func TestMembers(t *testing.T) {
 	if members, ok := found.Members(); ok {
 		t.Errorf("after another tool: %v", members)
 	}
-	for _, text := range []string{"", "no base64", "YWJj"} {
+	for _, text := range []string{"", "no base64", "YWJj", packed(`{}`), packed(`[{"kind":"Secret"}]`),
+		packed(`[{"kind":"Secret","name":"a/b"}]`), packed(`[{"kind":"Secret","name":"a"}`),
+		packed("[" + strings.Repeat(`{"kind":"Secret","name":"a"},`, 100_000) + "{}]"),
+		packed("[" + strings.Repeat(`{},`, 5<<20) + "{}]"), packed(strings.Repeat(" ", 20<<20) + "[]"),
+	} {
 		if err := setMembersText(found.stored, text); err != nil {
 			t.Fatal(err)
 		}
 		if members, ok := found.Members(); ok {
-			t.Errorf("%q lists %v", text, members)
+			t.Errorf("%.40q lists %d members", text, len(members))
 		}
 	}
+}
+
+// packed returns a text in the format of the list.
+func packed(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text)) // it does not fail
+	_ = w.Close()
+	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
 // A list that does not fit into a record is left out.

@@ -48,6 +48,9 @@ func (a *App) Restore(ctx context.Context, namespaces []string) error {
 	record.SetLabels(a.stored.GetLabels())
 	record.SetAnnotations(a.stored.GetAnnotations())
 	record.Object["data"] = map[string]any{"spec": m.JSON()}
+	if err := setMembersText(record, a.members); err != nil {
+		return err
+	}
 	stored, err := a.store.Cluster.Write(ctx,
 		cluster.Write{Object: record, Method: cluster.Create, Manager: a.store.Manager})
 	switch {

@@ -205,7 +205,9 @@ func (a *App) continueMove(
 		return found, nil
 	}
 	a.Meta.setUsed(a.Meta.used().union(theirs.used()))
-	record.Object["data"] = map[string]any{"spec": a.Meta.JSON()}
+	if err := setRecordText(record, a.Meta.JSON()); err != nil {
+		return nil, err
+	}
 	record.SetResourceVersion(found.GetResourceVersion())
 	return a.store.replace(ctx, record)
 }

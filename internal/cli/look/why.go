@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets"
 )
 
 // whyFlags are the flags of why.
@@ -151,7 +152,7 @@ func (f *whyFlags) explainNow(
 	}
 	setflags.WarnOfHidden(env, targets)
 	w := wanted{expected: f.expect(ctx, env, kube, folder, set, client), client: client,
-		flags: env.ClusterFlags()}
+		flags: env.ClusterFlags(), finished: sets.Finished(client, set, env.Now)}
 	w.missing = w.unwritten(targets.All)
 	w.refs, err = chooseObjects(append(targets.All.Refs(), w.missing...), name, set.Title())
 	if err != nil {

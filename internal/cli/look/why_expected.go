@@ -28,6 +28,8 @@ type wanted struct {
 	missing []object.Ref // among them, or not asked about: what the last run was to create
 	flags   []string     // of kubectl, for the cluster
 	needed  []object.Ref // what the objects wait for, and what is not among them
+	// finished is engine.ObserveOptions.Finished.
+	finished func(ctx context.Context, missing []object.Ref) map[object.Ref]string
 }
 
 // observe adds the objects that are not ready to an explanation, with their causes, and returns
@@ -35,7 +37,7 @@ type wanted struct {
 func (w wanted) observe(ctx context.Context, e *explanation, logLines int) (*object.Set, error) {
 	late, refs := object.NewSet(), slices.Concat(w.refs, w.needed)
 	o := engine.ObserveOptions{Until: engine.UntilKnown, LogLines: logLines,
-		Pods: engine.CheckPods()}
+		Pods: engine.CheckPods(), Finished: w.finished}
 	_, err := packages.Observe(ctx, w.client, w.judge, refs, o, func(ev event.Event) {
 		exists, asked := ev.Status.State != ready.NotFound, ev.Step < len(w.refs)
 		switch {

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -133,7 +135,9 @@ func (m *phasePrinter) Event(e event.Event) {
 			m.emit(Acted, m.phaseOf(e.Step), e)
 		}
 	case event.Waiting, event.Settled:
-		if !m.options.Rounds || m.current.phase == Waiting {
+		again := (e.Relapsed || step.waiting.Relapsed) &&
+			(len(m.rounds) == 0 || !slices.Contains(m.rounds[0], e.Step)) // its round is printed
+		if !m.options.Rounds || m.current.phase == Waiting || again {
 			m.printWait(e)
 		}
 		if e.Kind == event.Waiting {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -208,5 +209,37 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 			!strings.Contains(err.Error(), "write the output: broken") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// What becomes of a step of an earlier round that is waited for again is printed.
+func TestRelapseInRounds(t *testing.T) {
+	p := &plan.Plan{Steps: []plan.Step{{Ref: ref("a"), Op: plan.Create}, {Op: plan.Barrier},
+		{Ref: ref("b"), Op: plan.Create}, {Op: plan.Guard}, {Ref: ref("c"), Op: plan.Delete}}}
+	waiting := func(i int, again bool) event.Event {
+		return event.Event{Kind: event.Waiting, Step: i, Relapsed: again}
+	}
+	var got []string
+	printer := view.Phases(p, view.PhaseOptions{Rounds: true, Waits: true},
+		func(_ *view.RunState, e view.PhaseEvent) error {
+			if e.Mark == view.Awaited && e.Event.Step == 0 {
+				got = append(got, fmt.Sprintf("%s %s", e.Event.Kind, e.Event.Outcome))
+			}
+			return nil
+		})
+	for _, e := range []event.Event{
+		acted(0, plan.Create, event.Succeeded), waiting(0, false), settled(0, event.Succeeded),
+		acted(2, plan.Create, event.Succeeded), waiting(2, false), waiting(0, true),
+		settled(2, event.Succeeded), settled(0, event.TimedOut),
+		acted(4, plan.Delete, event.Skipped), settled(4, event.Skipped),
+	} {
+		printer.Event(e)
+	}
+	if err := printer.Close(nil); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"waiting ", "settled succeeded", "waiting ", "settled timed out"}
+	if !slices.Equal(got, want) {
+		t.Errorf("printed %q, want %q", got, want)
 	}
 }
