@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/base/boundedio"
@@ -106,8 +106,8 @@ func unpackMembers(text string) ([]record.Member, bool) {
 	for d.More() {
 		var m member
 		if d.Decode(&m) != nil || m.Kind == "" || m.Name == "" || len(members) == mostMembers ||
-			len(path.IsValidPathSegmentName(m.Name)) > 0 ||
-			len(path.IsValidPathSegmentName(m.Namespace)) > 0 {
+			len(content.IsPathSegmentName(m.Name)) > 0 ||
+			len(content.IsPathSegmentName(m.Namespace)) > 0 {
 			return nil, false
 		}
 		members = append(members, record.Member{
