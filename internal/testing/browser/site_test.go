@@ -133,7 +133,7 @@ func buildSite(t *testing.T) (site fs.FS, pages []string) {
 	t.Helper()
 	folder := t.TempDir()
 	build := exec.Command("go", "run", "./site", "-out", folder)
-	build.Dir = filepath.Join("..", "..", "local")
+	build.Dir = filepath.Join("..", "..", "..", "local")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the site: %v: %s", err, out)
 	}
