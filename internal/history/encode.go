@@ -2,7 +2,6 @@ package history
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -109,20 +108,6 @@ func DigestOf(obj *unstructured.Unstructured) (string, error) {
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])
-}
-
-// compress returns bytes in the format of gzip.
-func compress(data []byte) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write(data)
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
-		panic(fmt.Sprintf("compress into memory: %v", err)) // cannot happen
-	}
-	return b.Bytes()
 }
 
 // maxRevision limits the content of a revision in bytes, before it is packed. Whoever may write

@@ -174,10 +174,10 @@ func forgedSecrets(t *testing.T, index func(*entry), data func(*secretData), kin
 	data(&fields)
 	changed, _ := line(entries)
 	packed := dataOf(head)
-	packed[keyIndex] = compress(changed)
+	packed[keyIndex] = boundedio.Gzip(changed)
 	head.Object["data"] = encoded(packed)
 	changed, _ = line(fields)
-	there := map[string][]byte{keySecrets: compress(changed)}
+	there := map[string][]byte{keySecrets: boundedio.Gzip(changed)}
 	part.Object["data"], part.Object["type"] = encoded(there), kind
 	written.Parts[0].SHA256, written.Parts[1].SHA256 = sumOf(packed), sumOf(there)
 	meta, _ := json.Marshal(written)
@@ -222,7 +222,7 @@ func TestForgedData(t *testing.T) {
 // TestUnpackedSize: a part that unpacks to more than a revision may have is refused, and so is such
 // a revision when it is written.
 func TestUnpackedSize(t *testing.T) {
-	bomb := compress(make([]byte, maxRevision+1))
+	bomb := boundedio.Gzip(make([]byte, maxRevision+1))
 	unpacker := boundedio.NewUnpacker(maxRevision)
 	_, err := (&Revision{}).decode(map[string][]byte{keyIndex: bomb}, unpacker)
 	if err == nil || !strings.Contains(err.Error(), "it unpacks to more than 64 MiB") {

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/base/boundedio"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -153,7 +154,7 @@ func (w *writer) writeSecrets(
 		if err := w.grow(lines[namespace].Len()); err != nil {
 			return nil, nil, err
 		}
-		packed := pack(keyed{keySecrets, compress(lines[namespace].Bytes())})
+		packed := pack(keyed{keySecrets, boundedio.Gzip(lines[namespace].Bytes())})
 		stored := make([]Part, 0, len(packed))
 		for i, data := range packed {
 			name := w.Set.partName(w.meta.Number, i+1, true)
@@ -223,9 +224,9 @@ func (w *writer) pack(refused map[string]bool) ([]map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	contents := []keyed{{keyIndex, compress(list)}, {keyObjects, compress(text.Bytes())}}
+	contents := []keyed{{keyIndex, boundedio.Gzip(list)}, {keyObjects, boundedio.Gzip(text.Bytes())}}
 	if string(details) != "{}\n" {
-		contents = append(contents, keyed{keyDetails, compress(details)})
+		contents = append(contents, keyed{keyDetails, boundedio.Gzip(details)})
 	}
 	w.meta.Objects, w.meta.Content = len(index), digest([]byte(digests.String()))
 	return pack(contents...), nil

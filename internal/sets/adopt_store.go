@@ -1,8 +1,6 @@
 package sets
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -235,18 +233,7 @@ func (s *undoStore) save(ctx context.Context, undo *undoInfo) error {
 	if err != nil {
 		return err
 	}
-	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
-	if _, err := writer.Write(text); err != nil {
-		return err
-	}
-	if err := writer.Close(); err != nil {
-		return err
-	}
-	var parts [][]byte
-	for packed.Len() > 0 {
-		parts = append(parts, bytes.Clone(packed.Next(maxUndoPart)))
-	}
+	parts := slices.Collect(slices.Chunk(boundedio.Gzip(text), maxUndoPart))
 	var former []object.Ref
 	generation := 0
 	if s.stored != nil {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -66,18 +65,10 @@ func (a *App) SetMembers(members []record.Member) bool {
 // packMembers returns the list in the format of the record.
 func packMembers(list []member) string {
 	text, err := json.Marshal(list)
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	if err == nil {
-		_, err = w.Write(text)
-	}
-	if err == nil {
-		err = w.Close()
-	}
 	if err != nil {
-		panic(fmt.Sprintf("pack the members into memory: %v", err)) // cannot happen
+		panic(fmt.Sprintf("encode the members: %v", err)) // strings alone
 	}
-	return base64.StdEncoding.EncodeToString(packed.Bytes())
+	return base64.StdEncoding.EncodeToString(boundedio.Gzip(text))
 }
 
 // Members returns the objects that the record lists, with how the last run left each; false if it
@@ -89,6 +80,7 @@ func (a *App) Members() ([]record.Member, bool) {
 	return unpackMembers(membersText(a.stored))
 }
 
+// unpackMembers returns the members of a list in the format of the record; false if it is none.
 func unpackMembers(text string) ([]record.Member, bool) {
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || text == "" || len(text) > maxMembers {

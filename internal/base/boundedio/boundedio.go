@@ -243,3 +243,17 @@ func (u *Unpacker) Gunzip(packed []byte) ([]byte, error) {
 	u.left -= len(text)
 	return text, nil
 }
+
+// Gzip returns a text packed in the format of gzip, the same for the same text.
+func Gzip(text []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(text)
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("compress into memory: %v", err)) // cannot happen
+	}
+	return b.Bytes()
+}
