@@ -85,6 +85,9 @@ func (s *appSet) nativeError(err error) error {
 			"deleted or have appeared meanwhile; destroy it again%s", title, itemized(left.Objects))
 	case errors.As(err, &lost):
 		return lostRecord(title, lost)
+	case errors.As(err, &deleted) && deleted.Recreated:
+		return fmt.Errorf("the record of %s was replaced meanwhile: it names objects with another "+
+			"label; run the command again", title)
 	case errors.As(err, &deleted):
 		return fmt.Errorf("another run has deleted the record of %s meanwhile; run the command again",
 			title)
