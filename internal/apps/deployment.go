@@ -316,8 +316,11 @@ func (d *Deployment) unlistedNamespaces() []string {
 }
 
 // lastSucceeded reports whether the last deployment succeeded, or there was none.
-func (d *Deployment) lastSucceeded() bool {
-	last := d.app.Meta.LastDeployment
+func (d *Deployment) lastSucceeded() bool { return lastSucceeded(d.app) }
+
+// lastSucceeded reports whether the last deployment of an app succeeded, or there was none.
+func lastSucceeded(of *app.App) bool {
+	last := of.Meta.LastDeployment
 	return last.StartedAt.IsZero() || last.Successful != nil && *last.Successful
 }
 

@@ -17,6 +17,21 @@ import (
 
 // preflight runs the preflight checks that the request or the configuration asks for.
 func (d *Deployment) preflight(ctx context.Context, changes []*change.Change) error {
+	var writes []preflight.PlannedWrite
+	for _, c := range changes {
+		if op := c.ApplyOp(); op != change.Noop && op != change.Exists {
+			writes = append(writes, preflight.PlannedWrite{
+				Delete: op == change.Delete, New: c.Applied, Existing: c.Existing,
+			})
+		}
+	}
+	return d.checkPlanned(ctx, writes, d.req.Run.ServerSide)
+}
+
+// checkPlanned runs the preflight checks on writes.
+func (d *Deployment) checkPlanned(
+	ctx context.Context, writes []preflight.PlannedWrite, serverSide bool,
+) error {
 	configured, err := d.config.PreflightChecks(preflight.Exists)
 	if err != nil {
 		return err
@@ -37,16 +52,8 @@ func (d *Deployment) preflight(ctx context.Context, changes []*change.Change) er
 	if len(names) == 0 {
 		return nil
 	}
-	var writes []preflight.PlannedWrite
-	for _, c := range changes {
-		if op := c.ApplyOp(); op != change.Noop && op != change.Exists {
-			writes = append(writes, preflight.PlannedWrite{
-				Delete: op == change.Delete, New: c.Applied, Existing: c.Existing,
-			})
-		}
-	}
 	return preflight.Run(ctx, names, writes, preflight.Cluster{
-		ServerSideApply: d.req.Run.ServerSide, RulesReview: rulesReview, Reviewer: d.Cluster,
+		ServerSideApply: serverSide, RulesReview: rulesReview, Reviewer: d.Cluster,
 		Resource: d.servedResource, Get: d.getObject,
 	})
 }

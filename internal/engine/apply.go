@@ -294,7 +294,7 @@ func (r *run) checkDeleted(ctx context.Context) {
 // of others, too, is theirs.
 func isMarked(owner plan.Owner, step plan.Step) bool {
 	have := cmp.Or(step.Have, step.Leaving)
-	return have != nil && owner.Annotation != "" && owner.Owns(have) &&
+	return have != nil && owner.Marks() && owner.Owns(have) &&
 		step.ReasonCode != plan.ReasonForeign
 }
 

@@ -154,7 +154,7 @@ func (e *Engine) makePlan(ctx context.Context, req Request) (*plan.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	in, err := e.read(ctx, req, state.Refs())
+	in, err := e.read(ctx, req, state)
 	if err != nil {
 		return nil, err
 	}
@@ -183,12 +183,13 @@ func (e *Engine) makePlan(ctx context.Context, req Request) (*plan.Plan, error) 
 	return plan.Build(in)
 }
 
-// read returns what the plan is made from.
+// read returns what the plan is made from. It reads what the record has not read on the way.
 func (e *Engine) read(
-	ctx context.Context, req Request, recorded []object.Ref,
+	ctx context.Context, req Request, state *record.State,
 ) (plan.Input, error) {
+	recorded := state.Refs()
 	in := plan.Input{Desired: req.Desired, Recorded: recorded, Policy: req.Policy}
-	known := object.NewSet()
+	known := object.NewSet(slices.Collect(maps.Keys(state.Live))...)
 	targets := targetsOf(req, req.Desired, known)
 	for _, ref := range recorded {
 		if known.Insert(ref) {
@@ -203,6 +204,7 @@ func (e *Engine) read(
 	}
 	in.Live, in.Unserved, in.NoKind = live.Objects, live.Unserved, live.NoKind
 	in.Doubts = live.Doubts
+	maps.Copy(in.Live, state.Live)
 	if req.Settle == nil {
 		return in, nil
 	}

@@ -240,14 +240,13 @@ func reheaded(
 	return next
 }
 
-// amended returns the result of a step after its second write, if the decider of the plan asks for
-// one.
+// amended returns the result of a step after its second write, if the plan asks for one.
 func amended(
 	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, stored *unstructured.Unstructured,
 	o *Options,
 ) *result {
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: stored}}
-	if p.Decider == nil || o.DryRun != DryRunNone || step.Reverts != nil {
+	if p.Decider == nil && p.Keeper == nil || o.DryRun != DryRunNone || step.Reverts != nil {
 		return done
 	}
 	live, err := amend(ctx, c, p, step, stored)
@@ -256,6 +255,16 @@ func amended(
 	}
 	done.seen.Object = live
 	return done
+}
+
+// secondWrite returns the object for the second write of a step; nil if none is needed.
+func secondWrite(
+	p *plan.Plan, step *plan.Step, first, live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	if p.Decider != nil {
+		return p.Decider.Amend(step, live)
+	}
+	return p.Keeper.Correct(step, first, live)
 }
 
 // amend makes the second write of a step and returns the object. After a conflict it reads the
@@ -270,8 +279,9 @@ func amend(
 		Steps:    7,
 		Cap:      time.Second,
 	}
+	first := live
 	for end := time.Now().Add(amendFor); ; {
-		next, err := p.Decider.Amend(step, live)
+		next, err := secondWrite(p, step, first, live)
 		if err != nil || next == nil {
 			return live, err
 		}

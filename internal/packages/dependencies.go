@@ -98,19 +98,35 @@ func parseReference(text string) (ref object.Ref, problem string) {
 	return ref, ""
 }
 
-// groupsAlone are the change groups that kapp gives objects by their kinds, so that rules can name
-// them. Packages have an order of kinds of their own instead of kapp's rules.
-type groupsAlone struct{ *config.Config }
+// groupsAndOwnRules are the change groups that kapp gives objects by their kinds, so that rules can
+// name them, and those of Config documents with their rules. Sets have an order of kinds of their
+// own instead of kapp's rules.
+type groupsAndOwnRules struct{ *config.Config }
 
-func (groupsAlone) ChangeRules(*unstructured.Unstructured) []config.RuleBinding { return nil }
+// ChangeRules returns the rules of Config documents for an object.
+func (g groupsAndOwnRules) ChangeRules(obj *unstructured.Unstructured) []config.RuleBinding {
+	return g.Own().ChangeRules(obj)
+}
 
 // maxWaits limits how often objects wait for others by change rules: a plan has each.
 const maxWaits = 1_000_000
 
+// constraintsOf returns a function that returns the order that the change groups and rules of
+// objects, and those of a configuration, ask for.
+func constraintsOf(
+	rules *config.Config,
+) func([]plan.Ordered) (waits [][]int, errs []error, err error) {
+	return func(objects []plan.Ordered) (waits [][]int, errs []error, err error) {
+		return constraints(objects, groupsAndOwnRules{rules})
+	}
+}
+
 // constraints returns the order that the change groups and rules of objects ask for.
-func constraints(objects []plan.Ordered) (waits [][]int, errs []error, err error) {
+func constraints(
+	objects []plan.Ordered, groups groupsAndOwnRules,
+) (waits [][]int, errs []error, err error) {
 	nodes, errs := make([]changegraph.Node, len(objects)), make([]error, len(objects))
-	ruled, groups := false, groupsAlone{config.Default()}
+	ruled := false
 	for i, o := range objects {
 		node, err := changegraph.Read(o.Object, groups)
 		if err != nil {
@@ -141,7 +157,7 @@ func (o *Operation) UnknownGroups() map[object.Ref][]string {
 	if !o.options.AppAnnotations {
 		return nil
 	}
-	groups, nodes := groupsAlone{config.Default()}, make([]changegraph.Node, len(o.Desired))
+	groups, nodes := groupsAndOwnRules{o.format.Config}, make([]changegraph.Node, len(o.Desired))
 	for i, d := range o.Desired {
 		// The plan has reported the errors.
 		nodes[i], _ = changegraph.Read(d.Object, groups)

@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/diff"
@@ -16,7 +18,6 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -81,15 +82,15 @@ func (o PlanOptions) Adoption() plan.Adoption {
 // Waves reports whether objects are written in waves.
 func (o PlanOptions) Waves() bool { return o.Ordering == "waves" }
 
-// policy returns the policy of a plan for the objects of an inventory.
-func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
-	p, err := Policy(inv, o.Adoption())
+// policy returns the policy of a plan for the objects of a set.
+func (o PlanOptions) policy(f Format) (plan.Policy, error) {
+	p, err := f.Policy(o.Adoption())
 	p.Owner.Adopts = o.Adopted
 	o.limitOwners(&p)
 	p.Waves = o.Waves()
-	p.ServerSide, p.Manager, p.Conflicts = o.ServerSide, o.FieldManager, o.Conflicts
+	p.ServerSide, p.Manager, p.Conflicts = o.ServerSide, cmp.Or(p.Manager, o.FieldManager), o.Conflicts
 	p.Force = o.ForceConflicts || o.Conflicts == plan.TakeAll
-	if o.FieldManager == DefaultManager {
+	if o.FieldManager == DefaultManager && p.LastApplied == lastAppliedKey {
 		p.LastAppliedManager = lastAppliedManager
 	}
 	p.Propagation, p.PruneAfterFailure = o.Propagation, o.PruneAfterFailure
@@ -102,7 +103,7 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 	p.RecreateDeleted, p.OnlyClientSide = !o.OnlyInventories, o.OnlyInventories
 	p.Held = o.held()
 	if o.AppAnnotations {
-		o.honourApps(&p)
+		o.honourApps(&p, f.Config)
 	}
 	matching, invalid := o.Filter.ResourceFilter(o.Now)
 	if matching != nil {
@@ -111,12 +112,12 @@ func (o PlanOptions) policy(inv *inventory.Inventory) (plan.Policy, error) {
 	return p, errors.Join(err, invalid)
 }
 
-// honourApps adds to a policy what the annotations of kapp say.
-func (o PlanOptions) honourApps(p *plan.Policy) {
+// honourApps adds to a policy what the annotations of kapp say, and the rules of a configuration.
+func (o PlanOptions) honourApps(p *plan.Policy, rules *config.Config) {
 	p.Retain = append(p.Retain, plan.Annotation{Key: resource.AnnDeleteStrategy, Value: "orphan"})
 	p.CreateOnly = append(p.CreateOnly,
 		plan.Annotation{Key: resource.AnnUpdateStrategy, Value: "skip"})
-	p.Constraints, p.Excluded, p.Waiting = constraints, excluded, waitingInBoth
+	p.Constraints, p.Excluded, p.Waiting = constraintsOf(rules), excluded, waitingInBoth
 	p.External = resource.IsExternal
 	if o.Recreation {
 		p.Replacement = o.replacementInBoth
@@ -155,7 +156,7 @@ type ApplyOptions struct {
 // Operation is what a command does to the objects of a package: what its plan is made from, and the
 // plan.
 type Operation struct {
-	Inventory *inventory.Inventory
+	Inventory *inventory.Inventory // nil for a set that is no package
 	Cluster   Cluster
 	Rules     *ready.RuleSet
 	Policy    plan.Policy
@@ -167,7 +168,7 @@ type Operation struct {
 	options PlanOptions
 	nonce   string // of this operation, if an object has one
 	notice  func(string)
-	store   *inventory.Store
+	format  Format
 	engine  *engine.Engine
 
 	versioning *versioning     // nil if no versions are kept
@@ -184,27 +185,28 @@ func PrepareApply(
 	if err != nil {
 		return nil, err
 	}
-	policy, err := o.policy(inv)
+	rules, err := NewRuleSet(ctx, c, o.Rules, refsOf(desired))
+	if err != nil {
+		return nil, err
+	}
+	format := PackageFormat(c, inv, rules, !o.NoStatuses)
+	policy, err := o.policy(format)
 	if err != nil {
 		return nil, err
 	}
 	if !o.OnlyInventories {
 		inv.Advise(o.Notice)
 	}
-	rules, err := NewRuleSet(ctx, c, o.Rules, refsOf(desired))
-	if err != nil {
-		return nil, err
-	}
 	labelled, err := withApplySetLabel(inv, desired)
 	if err != nil {
 		return nil, err
 	}
-	op := newOperation(c, inv, rules, policy, !o.NoStatuses)
-	op.Desired, op.manifests = labelled, desired
+	op := format.operation(c, rules)
+	op.Inventory, op.Policy, op.Desired, op.manifests = inv, policy, labelled, desired
 	op.options, op.notice, op.definition = o.PlanOptions, o.Notice, definition
 	if o.AppAnnotations {
 		op.Desired, op.nonce = withNonce(labelled, o.Now)
-		op.versioning = newVersioning(op.Desired, &op.Policy, o.Now)
+		op.versioning = newVersioning(op.Desired, &op.Policy, format.Config, o.Now)
 	}
 	return op, nil
 }
@@ -230,33 +232,28 @@ type DestroyOptions struct {
 
 // PrepareDestroy prepares to delete everything that a package deployed.
 func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Operation, error) {
-	rules, err := Policy(inv, o.Adoption())
+	op, err := PackageFormat(c, inv, nil, !o.NoStatuses).PrepareDestroy(c, o.PlanOptions)
 	if err != nil {
 		return nil, err
 	}
-	o.limitOwners(&rules)
-	rules.Destroy, rules.Propagation, rules.Waves = true, o.Propagation, o.Waves()
-	rules.AwaitPods = o.Propagation == ""
-	if o.AppAnnotations {
-		o.honourApps(&rules)
-	}
-	rules.Held = o.held()
 	if !o.OnlyInventories {
 		inv.Advise(o.Notice)
 	}
-	op := newOperation(c, inv, nil, rules, !o.NoStatuses) // what is deleted is not judged
-	op.options, op.notice = o.PlanOptions, o.Notice
+	op.Inventory, op.notice = inv, o.Notice
 	return op, nil
 }
 
-func newOperation(
-	c Cluster, inv *inventory.Inventory, rules *ready.RuleSet, p plan.Policy, statuses bool,
-) *Operation {
-	store := inventory.NewStore(c, inv, statuses)
-	return &Operation{
-		Inventory: inv, Cluster: c, Rules: rules, Policy: p, store: store,
-		engine: &engine.Engine{Cluster: c, Records: store, Rules: rules},
+// destroying returns the policy of a plan that deletes all objects of a set.
+func (o PlanOptions) destroying(f Format) (plan.Policy, error) {
+	p, err := f.Policy(o.Adoption())
+	o.limitOwners(&p)
+	p.Destroy, p.Propagation, p.Waves = true, o.Propagation, o.Waves()
+	p.AwaitPods = o.Propagation == ""
+	if o.AppAnnotations {
+		o.honourApps(&p, f.Config)
 	}
+	p.Held = o.held()
+	return p, err
 }
 
 // LockSet returns what is locked while the objects of an inventory are changed.
@@ -266,12 +263,7 @@ func LockSet(inv *inventory.Inventory) lock.Set {
 
 // MakePlan reads the record and the cluster and makes the plan.
 func (o *Operation) MakePlan(ctx context.Context) error {
-	if o.Policy.Owner.Others != nil { // now and in the run, for objects that have come since
-		names := owner.Names{Cluster: o.Cluster}
-		o.Policy.Owner.Others = others(o.Inventory, func(found owner.Owner, in string) owner.Owner {
-			return names.Find(ctx, found, in)
-		})
-	}
+	o.findOwners(ctx)
 	request := engine.Request{Desired: o.Desired, Policy: o.Policy, Protect: o.protect}
 	if o.versioning != nil {
 		o.versioning.policy = o.Policy
@@ -343,10 +335,10 @@ func (o *Operation) Sources() map[object.Ref]string {
 }
 
 // Recorded reports whether the cluster had a record of the package when the plan was made.
-func (o *Operation) Recorded() bool { return o.store.Exists() }
+func (o *Operation) Recorded() bool { return o.format.Record.Exists() }
 
 // Unfinished reports whether the record says that the run before did not succeed.
-func (o *Operation) Unfinished() bool { return o.store.Unfinished() }
+func (o *Operation) Unfinished() bool { return o.format.Record.Unfinished() }
 
 // Run runs the plan.
 func (o *Operation) Run(

@@ -24,15 +24,16 @@ func ownersOf(inv *inventory.Inventory, live, applied *unstructured.Unstructured
 	return slices.DeleteFunc(found, own.Is)
 }
 
-// others returns the function of a policy that finds the owners of objects. Find returns the owner
-// with the name of its record; nil leaves the IDs that the objects carry. It is called by one
+// others returns the function of a policy that finds the owners of objects among all owners. Find
+// returns the owner with the name of its record; nil leaves the IDs that the objects carry. It is called by one
 // goroutine at a time.
 func others(
-	inv *inventory.Inventory, find func(o owner.Owner, namespace string) owner.Owner,
+	owners func(live, applied *unstructured.Unstructured) []owner.Owner,
+	find func(o owner.Owner, namespace string) owner.Owner,
 ) func(live, applied *unstructured.Unstructured) plan.Others {
 	var finding sync.Mutex
 	return func(live, applied *unstructured.Unstructured) plan.Others {
-		found := ownersOf(inv, live, applied)
+		found := owners(live, applied)
 		finding.Lock()
 		defer finding.Unlock()
 		for i := range found {

@@ -71,8 +71,8 @@ func groupKinds(names []string) []schema.GroupKind {
 	return parsed
 }
 
-// Policy returns the policy for the objects of an inventory.
-func Policy(inv *inventory.Inventory, adoption plan.Adoption) (plan.Policy, error) {
+// Policy returns the policy for the objects of a set.
+func (f Format) Policy(adoption plan.Adoption) (plan.Policy, error) {
 	order, err := kindOrder()
 	if err != nil {
 		return plan.Policy{}, err
@@ -80,15 +80,21 @@ func Policy(inv *inventory.Inventory, adoption plan.Adoption) (plan.Policy, erro
 	p := AnnotationPolicy()
 	p.Order = order
 	p.Owner = plan.Owner{
-		Annotation: ownerKey, ID: inv.ID, Adoption: adoption,
+		Adoption:    adoption,
 		AdoptHint:   "--inventory-policy=adopt takes it over",
 		KeepHint:    "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
 		ForeignHint: "--inventory-policy=force-adopt takes it over",
-		Others:      others(inv, nil),
+		Others:      others(f.Owners, nil),
 	}
+	f.Shape(&p)
+	return p, nil
+}
+
+// markObjects adds to a policy how the objects of an inventory are marked.
+func markObjects(p *plan.Policy, inv *inventory.Inventory) {
+	p.Owner.Annotation, p.Owner.ID = ownerKey, inv.ID
 	p.RecordNamespace = object.Ref{Kind: "Namespace", Name: inv.Ref.Namespace}
 	p.LastApplied = lastAppliedKey
-	return p, nil
 }
 
 // AnnotationPolicy returns the part of a policy that annotations of objects decide, for any kind of

@@ -49,7 +49,9 @@ func (o *Operation) protect(
 			Reason: "it stays in the cluster, because records of packages are stored in it: " + why}
 		defines = false
 	}
-	if defines && o.Inventory.Ref.GroupKind() == inventory.ResourceGroupKind.GroupKind() {
+	isGroup := o.Inventory != nil &&
+		o.Inventory.Ref.GroupKind() == inventory.ResourceGroupKind.GroupKind()
+	if defines && isGroup {
 		keepDefinition("that of this package is")
 	}
 	for _, r := range records {
@@ -87,7 +89,7 @@ func (o *Operation) protect(
 		}
 		for _, obj := range found {
 			ref := object.RefOf(obj)
-			if o.store.Holds(obj) || slices.Contains(deleted, ref) {
+			if o.format.Record.Holds(obj) || slices.Contains(deleted, ref) {
 				continue
 			}
 			if _, known := protected[namespaceRef(ref.Namespace)]; namespaces[ref.Namespace] && !known {
@@ -122,7 +124,7 @@ func namespaceRef(name string) object.Ref {
 // package. It costs no request if the record exists, or if the plan has found the namespace.
 func (o *Operation) CheckRecordNamespace(ctx context.Context) error {
 	home := o.Policy.RecordNamespace
-	if o.store.Exists() || o.Plan().Namespaces[home.Name] {
+	if o.format.Record.Exists() || o.Plan().Namespaces[home.Name] {
 		return nil
 	}
 	for _, obj := range o.Desired {

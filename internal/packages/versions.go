@@ -21,6 +21,7 @@ import (
 // live objects are known. Dependencies on a versioned object become those on its version in use.
 type versioning struct {
 	now     time.Time
+	rules   *config.Config
 	policy  plan.Policy
 	names   map[object.Ref]object.Ref // versions in use, by the objects as described
 	desired []plan.Desired            // of the last plan; nil before
@@ -28,14 +29,16 @@ type versioning struct {
 
 // newVersioning returns what names the versions of desired objects, and makes the dependencies of
 // the policy follow them; nil if there are no versions and nothing is renewed.
-func newVersioning(desired []plan.Desired, policy *plan.Policy, now time.Time) *versioning {
+func newVersioning(
+	desired []plan.Desired, policy *plan.Policy, rules *config.Config, now time.Time,
+) *versioning {
 	if !slices.ContainsFunc(desired, func(d plan.Desired) bool {
 		return resource.HasAnnotation(d.Object, resource.AnnVersioned) ||
 			resource.HasAnnotation(d.Object, resource.AnnRenewDuration)
 	}) {
 		return nil
 	}
-	v := &versioning{now: now}
+	v := &versioning{now: now, rules: rules}
 	dependsOn, takes := policy.DependsOn, policy.Substitutions
 	policy.DependsOn = func(obj *unstructured.Unstructured) ([]object.Ref, error) {
 		refs, err := dependsOn(obj)
@@ -121,7 +124,7 @@ func (v *versioning) settle(
 			again.SetName(d.Newest.Object.GetName())
 			return v.policy.Changes(d.Newest.Object, again)
 		},
-		Rewrite: config.Default().RewriteRefs,
+		Rewrite: v.rules.RewriteRefs,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -52,6 +52,9 @@ func Build(in Input) (*Plan, error) {
 		AwaitPods:          in.Policy.AwaitPods,
 		LastApplied:        in.Policy.LastApplied,
 		LastAppliedManager: in.Policy.LastAppliedManager,
+		Keeper:             in.Policy.Keeper,
+		Fit:                in.Policy.Fit,
+		Bookkeeping:        in.Policy.Bookkeeping,
 		Owner:              in.Policy.Owner,
 		Annotations:        in.Policy.Annotations,
 		Destroys:           in.Policy.Destroy,
@@ -157,7 +160,7 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 	}
 	step.Wait, step.Timeout = !waiting.Skip, waiting.Timeout
 	if external {
-		if step.Have != nil && policy.Owner.Annotation != "" && policy.Owner.Owns(step.Have) {
+		if step.Have != nil && policy.Owner.Marks() && policy.Owner.Owns(step.Have) {
 			return errDeployed
 		}
 		step.Op, step.Want = AwaitCreated, obj
@@ -171,7 +174,7 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 	if by := b.autoscalers[step.Ref]; by != nil && b.in.changesReplicas(obj, step.Have) {
 		step.leaveReplicas(obj, by)
 	}
-	want := policy.Owner.mark(obj)
+	want := policy.Owner.marked(obj)
 	if drafted {
 		step.Draft, step.Want, step.ServerSide = want, want, policy.ServerSide
 		step.Op = Create
@@ -235,7 +238,7 @@ func (b *builder) leaveUnadopted(step *Step) {
 	}
 	step.Op, step.Wait, step.ReasonCode = Orphan, false, ReasonUnadopted
 	step.Reason = fmt.Sprintf("it was never adopted: a run that was to do so was interrupted, and it "+
-		"has no annotation %s of this inventory", owner.Annotation)
+		"has no %s", owner.markText())
 	step.Patch = owner.releasePatch(step.Have)
 }
 

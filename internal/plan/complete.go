@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -19,9 +20,10 @@ func (p *Plan) Complete(
 	step Step, sources map[object.Ref]*unstructured.Unstructured,
 ) (Step, error) {
 	want, err := mutation.Apply(step.Draft, step.Substitutions, sources)
-	if err == nil && p.Owner.Annotation != "" && !p.Owner.Owns(want) {
-		err = &mutation.Error{Err: fmt.Errorf("the annotation %s cannot be substituted: it names the "+
-			"owner of the object", p.Owner.Annotation)}
+	if err == nil && p.Owner.Marks() && !p.Owner.Owns(want) {
+		field, key := p.Owner.mark()
+		err = &mutation.Error{Err: fmt.Errorf("the %s %s cannot be substituted: it names the owner of "+
+			"the object", strings.TrimSuffix(field, "s"), key)}
 	}
 	if err != nil {
 		return step, err

@@ -196,7 +196,7 @@ func (p *Plan) MayContest(step *Step) bool {
 	if applied == nil {
 		return false
 	}
-	options := diff.Options{IgnoreAnnotations: []string{p.LastApplied}}
+	options := p.writeMode().comparison()
 	expected := map[string]string{}
 	for _, change := range diff.Between(applied, step.Want, options) {
 		expected[change.Path] = change.String()
@@ -216,7 +216,7 @@ func (w writeMode) contested(
 	}
 	c := diff.Comparison{
 		Want: want, Live: live, Manager: w.manager, Operation: metav1.ManagedFieldsOperationApply,
-		IgnoreAnnotations: []string{w.lastApplied},
+		IgnoreAnnotations: w.bookkeeping(),
 	}
 	if merged != nil {
 		c.Want, c.Merged, c.Operation = merged, true, metav1.ManagedFieldsOperationUpdate

@@ -21,16 +21,19 @@ type writeMode struct {
 	encodes     bool // stringData is compared as data
 	ignore      diff.IgnoreRules
 	strict      bool // client-side without what server-side apply knows; see Policy.OnlyClientSide
+	keeper      Keeper
+	books       []string // annotations of the keeper
+	fit         Fit
 }
 
 func (p Policy) writeMode() writeMode {
 	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts,
-		p.EncodeStringData, p.Ignore, p.OnlyClientSide}
+		p.EncodeStringData, p.Ignore, p.OnlyClientSide, p.Keeper, p.Bookkeeping, p.Fit}
 }
 
 func (p *Plan) writeMode() writeMode {
 	return writeMode{p.ServerSide, p.Manager, p.LastApplied, p.Owner, p.Conflicts,
-		p.EncodeStringData, p.Ignore, p.OnlyClientSide}
+		p.EncodeStringData, p.Ignore, p.OnlyClientSide, p.Keeper, p.Bookkeeping, p.Fit}
 }
 
 // decide sets the operation of a step (create, update or unchanged) and what is sent.
@@ -65,7 +68,7 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 // one.
 func (p Policy) Changes(live, want *unstructured.Unstructured) (bool, error) {
 	step := Step{Ref: object.RefOf(want), Have: live}
-	err := p.writeMode().decide(&step, p.Owner.mark(want))
+	err := p.writeMode().decide(&step, p.Owner.marked(want))
 	return step.Op == Update, err
 }
 
@@ -76,9 +79,10 @@ func (p Policy) Changes(live, want *unstructured.Unstructured) (bool, error) {
 func (w writeMode) decideClientSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
-	annotation := w.lastApplied
+	annotation, kept := w.lastApplied, true
 	if annotation != "" {
-		if err := setLastApplied(want, annotation); err != nil {
+		var err error
+		if kept, err = w.keepApplied(want); err != nil {
 			return err
 		}
 	}
@@ -86,7 +90,7 @@ func (w writeMode) decideClientSide(
 	if err != nil {
 		return err
 	}
-	if why := w.unfit(want, applied, step.Have); why != "" {
+	if why := w.unfit(want, applied, step.Have, kept); why != "" {
 		return w.decideUnfit(step, want, former, why)
 	}
 	step.keepReplicas(want)
@@ -95,6 +99,7 @@ func (w writeMode) decideClientSide(
 		if !w.strict || !diff.HasStoredNulls(want) {
 			step.Want = diff.PruneNulls(want)
 		}
+		step.Want = w.sealed(step.Want, nil)
 		return nil
 	}
 	if annotated {
@@ -105,6 +110,11 @@ func (w writeMode) decideClientSide(
 	}
 	if !w.strict {
 		want = diff.WithoutItemNulls(want)
+	}
+	if w.fit != nil {
+		if want, err = w.fit(want, step.Have, applied); err != nil {
+			return err
+		}
 	}
 	if want, err = w.ignore.Keep(want, step.Have); err != nil {
 		return fmt.Errorf("keep ignored fields: %w", err)
@@ -145,9 +155,11 @@ func (w writeMode) decideClientSide(
 		step.Op, step.Want = Unchanged, step.Have
 		return err
 	}
+	if m, err = w.seal(m, step.Have); err != nil {
+		return err
+	}
 	step.Op, step.Want, step.Patch = Update, m.result, m.patch
-	step.Diff = diff.Between(step.Have, m.result,
-		diff.Options{IgnoreAnnotations: []string{annotation}})
+	step.Diff = diff.Between(step.Have, m.result, w.comparison())
 	return nil
 }
 
@@ -194,7 +206,7 @@ func (w writeMode) yield(
 func (w writeMode) changesNothing(
 	step *Step, want *unstructured.Unstructured, m merged,
 ) (bool, error) {
-	options := diff.Options{IgnoreAnnotations: []string{w.lastApplied}}
+	options := w.comparison()
 	switch {
 	case len(m.patch.Data) == 0:
 		return true, nil
@@ -228,7 +240,14 @@ func (w writeMode) decideServerSide(
 		want, former.StaleData = diff.WithEncodedData(want),
 			diff.StaleStringData(step.Have, want, w.manager)
 	}
-	manifest, described := want, want
+	manifest := want
+	if w.fit != nil && step.Have != nil {
+		var err error
+		if want, err = w.fit(want, step.Have, nil); err != nil {
+			return err
+		}
+	}
+	described := want
 	want, err := w.ignore.LeaveOut(w.withoutReplicas(step, want), step.Have,
 		diff.Applier{Manager: w.manager, LastApplied: w.lastApplied})
 	if err != nil {
@@ -261,11 +280,14 @@ func (w writeMode) decideServerSide(
 	}
 	step.Contested = append(left, step.Contested...)
 	w.keepManifest(step, manifest)
+	if want, err = w.recorded(want, manifest, step.Have); err != nil {
+		return err
+	}
 	step.Op, step.Want = Create, want
 	if step.Have == nil {
 		return nil
 	}
-	same, err := diff.AppliedBy(want, step.Have, w.manager)
+	same, err := diff.AppliedBy(w.withBooksOf(want, step.Have), step.Have, w.manager)
 	if err != nil {
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}
@@ -302,9 +324,7 @@ func annotate(obj *unstructured.Unstructured, key, value string) {
 // setLastApplied stores the object itself in its annotation, as JSON with a newline, as kubectl
 // does.
 func setLastApplied(obj *unstructured.Unstructured, key string) error {
-	annotations := obj.GetAnnotations()
-	delete(annotations, key)
-	obj.SetAnnotations(annotations)
+	removeAnnotation(obj, key)
 	data, err := obj.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("keep the configuration: %w", err)
@@ -320,9 +340,7 @@ func (w writeMode) withoutLastApplied(want *unstructured.Unstructured) *unstruct
 		return want
 	}
 	want = want.DeepCopy()
-	annotations := want.GetAnnotations()
-	delete(annotations, w.lastApplied)
-	want.SetAnnotations(annotations)
+	removeAnnotation(want, w.lastApplied)
 	return want
 }
 

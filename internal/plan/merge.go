@@ -134,9 +134,11 @@ func (p *Plan) Manifest(step *Step) (*unstructured.Unstructured, error) {
 		if want = appliedTo(step.Want, p.LastApplied); want == nil {
 			return nil, errors.New("recreate: the object lacks the applied configuration")
 		}
-		if err := setLastApplied(want, p.LastApplied); err != nil {
+		if _, err := p.writeMode().keepApplied(want); err != nil {
 			return nil, err
 		}
+		step.keepReplicas(want)
+		return p.writeMode().sealed(diff.PruneNulls(want), nil), nil
 	}
 	step.keepReplicas(want)
 	return diff.PruneNulls(want), nil

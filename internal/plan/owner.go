@@ -27,7 +27,7 @@ func findAnnotation(obj *unstructured.Unstructured, marks []Annotation) (Annotat
 func (o Owner) refusal(
 	live, applied *unstructured.Unstructured, unowned, foreign string,
 ) (ReasonCode, string) {
-	if o.Annotation == "" || live == nil {
+	if !o.Marks() || live == nil {
 		return "", ""
 	}
 	adoption := o.adoptionOf(live)
@@ -41,8 +41,7 @@ func (o Owner) refusal(
 	case o.Owns(live) || adoption == AdoptUnowned:
 		return "", ""
 	default:
-		return ReasonUnowned, withHint(
-			fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation), unowned)
+		return ReasonUnowned, withHint(o.unownedText(), unowned)
 	}
 }
 
@@ -69,11 +68,12 @@ func (o Owner) others(live, applied *unstructured.Unstructured) Others {
 	if o.Others != nil {
 		return o.Others(live, applied)
 	}
-	id := object.AnnotationsOf(live).Get(o.Annotation)
+	id, _ := o.markOn(live)
 	if id == "" || id == o.ID {
 		return Others{}
 	}
-	return Others{Text: fmt.Sprintf("another inventory (%s: %s)", o.Annotation, id)}
+	_, key := o.mark()
+	return Others{Text: fmt.Sprintf("another inventory (%s: %s)", key, id)}
 }
 
 // adopts returns the owners that the set takes an object from: all but the set itself, if it may
@@ -156,27 +156,78 @@ func (o Others) Removal(live, want *unstructured.Unstructured) diff.Patch {
 	return diff.Patch{Type: types.MergePatchType, Data: data}
 }
 
-// Owns reports whether an object carries the mark of the set. Without ownership all objects do.
-func (o Owner) Owns(live *unstructured.Unstructured) bool {
-	return o.Annotation == "" || object.AnnotationsOf(live).Get(o.Annotation) == o.ID
+// Marks reports whether the set marks its objects.
+func (o Owner) Marks() bool { return o.Annotation != "" || o.Label != "" }
+
+// mark returns the key of the mark, and the field of the metadata that has it.
+func (o Owner) mark() (field, key string) {
+	if o.Label != "" {
+		return "labels", o.Label
+	}
+	return "annotations", o.Annotation
 }
 
-// mark returns a copy of the object with the owner's annotation.
-func (o Owner) mark(obj *unstructured.Unstructured) *unstructured.Unstructured {
+// markText returns what messages call the mark.
+func (o Owner) markText() string {
+	if o.Label != "" {
+		return fmt.Sprintf("label %s=%s", o.Label, o.ID)
+	}
+	return fmt.Sprintf("annotation %s of this inventory", o.Annotation)
+}
+
+// unownedText returns what is said of an object without an owner.
+func (o Owner) unownedText() string {
+	if o.Label != "" {
+		return fmt.Sprintf("it exists and belongs to no app (no label %s)", o.Label)
+	}
+	return fmt.Sprintf("it exists and belongs to no inventory (no %s annotation)", o.Annotation)
+}
+
+// markOn returns the mark that an object carries: the ID of a set; ok is false if it has none.
+func (o Owner) markOn(obj *unstructured.Unstructured) (id string, ok bool) {
+	if o.Label != "" {
+		return object.LabelsOf(obj).Lookup(o.Label)
+	}
+	return object.AnnotationsOf(obj).Lookup(o.Annotation)
+}
+
+// Owns reports whether an object carries the mark of the set. Without ownership all objects do.
+func (o Owner) Owns(live *unstructured.Unstructured) bool {
+	if !o.Marks() {
+		return true
+	}
+	id, ok := o.markOn(live)
+	return id == o.ID || !ok && o.Unmarked != nil && o.Unmarked(live)
+}
+
+// marked returns a copy of the object with the mark.
+func (o Owner) marked(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	marked := obj.DeepCopy()
-	if o.Annotation != "" {
+	switch {
+	case o.Label != "":
+		labels := marked.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[o.Label] = o.ID
+		marked.SetLabels(labels)
+	case o.Annotation != "":
 		annotate(marked, o.Annotation, o.ID)
 	}
 	return marked
 }
 
-// releasePatch returns the patch that removes the owner's annotation and the owner references to
-// the record from an object, or a zero patch if it has neither. The patch fails on an object that
-// was recreated.
+// releasePatch returns the patch that removes the mark and the owner references to the record from
+// an object, or a zero patch if it has neither. The patch fails on an object that was recreated.
 func (o Owner) releasePatch(live *unstructured.Unstructured) diff.Patch {
 	metadata := map[string]any{}
-	if o.Annotation != "" && object.AnnotationsOf(live).Get(o.Annotation) == o.ID {
-		metadata["annotations"] = map[string]any{o.Annotation: nil}
+	if id, _ := o.markOn(live); o.Marks() && id == o.ID {
+		field, key := o.mark()
+		removed := map[string]any{key: nil}
+		if o.Orphaned != "" {
+			removed[o.Orphaned] = ""
+		}
+		metadata[field] = removed
 	}
 	if rest, has := object.WithoutOwners(live, o.Records); has {
 		metadata["ownerReferences"] = rest

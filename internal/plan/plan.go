@@ -285,6 +285,8 @@ type Plan struct {
 	Bookkeeping []string `json:"bookkeeping,omitempty"`
 
 	Decider Decider `json:"-"` // nil for plans that their own fields decide
+	Keeper  Keeper  `json:"-"` // that of Policy
+	Fit     Fit     `json:"-"` // that of Policy
 
 	// LastAppliedManager is the manager that keeps LastApplied on objects that migrate to server-side
 	// apply; without one the annotation is removed.

@@ -89,6 +89,10 @@ type Policy struct {
 	// LastAppliedManager keeps it on objects that migrate to server-side apply, if it is not empty.
 	LastApplied        string
 	LastAppliedManager string
+	// Keeper decides what objects say about what was applied, in LastApplied and in the annotations
+	// of Bookkeeping. Nil: a plain copy.
+	Keeper      Keeper
+	Bookkeeping []string
 
 	// Replacement returns when a desired object that exists is deleted and created again. Errors and
 	// nil are as above. RecreateHint is that of Plan.
@@ -109,6 +113,9 @@ type Policy struct {
 
 	// Ignore are fields that are left to others once their object exists.
 	Ignore diff.IgnoreRules
+	// Fit returns a desired object as the rules of the set let it replace a live one; applied is what
+	// was applied last, nil if that is not known. It changes no argument. Nil: there are no rules.
+	Fit Fit
 
 	// OnlyClientSide makes an apply behave as that of kpt live: objects that are too large for
 	// LastApplied fail, what the set has applied server-side before is not removed, and nulls of
@@ -123,6 +130,9 @@ type Policy struct {
 	AwaitPods         bool
 	PruneAfterFailure bool // prune although an apply failed
 }
+
+// Fit is a function of Policy.
+type Fit func(want, live, applied *unstructured.Unstructured) (*unstructured.Unstructured, error)
 
 // Annotations are those by which an object decides what is done with it.
 type Annotations struct {
@@ -218,12 +228,18 @@ func (p Policy) waiting(obj *unstructured.Unstructured) (Waiting, error) {
 // Annotation is a key with a value.
 type Annotation struct{ Key, Value string }
 
-// Owner is the annotation that marks the objects of a set, and what may be done with objects of
-// others.
+// Owner is the annotation or the label that marks the objects of a set, and what may be done with
+// objects of others. The value of the mark is the ID of the owning set.
 type Owner struct {
-	Annotation string // its value is the ID of the owning set; empty: no ownership
+	Annotation string // empty: the mark is a label, or there is no ownership
+	Label      string `json:",omitempty"` // empty: the mark is an annotation
 	ID         string
-	Adoption   Adoption
+	// Orphaned is a label that an object gets when it leaves a set whose mark is a label; empty for
+	// none.
+	Orphaned string `json:",omitempty"`
+	// Unmarked reports whether an object without a mark is one of the set all the same; nil: none is.
+	Unmarked func(live *unstructured.Unstructured) bool `json:"-"`
+	Adoption Adoption
 	// Adopts are objects for which Adoption is AdoptAll.
 	Adopts    *object.Set `json:"-"`
 	AdoptHint string      // added to the reason for not writing an object without an owner

@@ -20,7 +20,7 @@ func (w writeMode) base(
 	if applied = appliedTo(live, w.lastApplied); applied != nil {
 		return applied, true, nil
 	}
-	if w.strict || w.lastApplied == "" || w.owner.Annotation == "" || !w.owner.Owns(live) {
+	if w.strict || w.lastApplied == "" || !w.owner.Marks() || !w.owner.Owns(live) {
 		return nil, false, nil
 	}
 	applied, err = diff.AppliedPart(live, w.manager)
@@ -66,12 +66,18 @@ func isAnnotated(obj *unstructured.Unstructured, key string) bool {
 }
 
 // unfit returns why client-side apply cannot write a desired object; empty if it can, or has to:
-// its applied configuration is too large for the annotation.
-func (w writeMode) unfit(want, applied, live *unstructured.Unstructured) string {
-	if w.strict || !w.isTooLarge(want, applied, live) {
+// its applied configuration is too large for the annotation, or not kept.
+func (w writeMode) unfit(want, applied, live *unstructured.Unstructured, kept bool) string {
+	switch {
+	case w.strict:
+		return ""
+	case !kept:
+		return "it does not get the annotation " + w.lastApplied
+	case w.isTooLarge(want, applied, live):
+		return "too large for the annotation " + w.lastApplied
+	default:
 		return ""
 	}
-	return "too large for the annotation " + w.lastApplied
 }
 
 // decideUnfit decides about an object that client-side apply cannot write, by server-side apply. It
@@ -79,9 +85,7 @@ func (w writeMode) unfit(want, applied, live *unstructured.Unstructured) string 
 func (w writeMode) decideUnfit(
 	step *Step, want *unstructured.Unstructured, former Others, why string,
 ) error {
-	annotations := want.GetAnnotations()
-	delete(annotations, w.lastApplied)
-	want.SetAnnotations(annotations)
+	removeAnnotation(want, w.lastApplied)
 	step.ServerSide = true
 	step.Force = w.conflicts == ConflictsIgnored || w.conflicts == NoteConflicts
 	err := w.decideServerSide(step, want, former)
@@ -102,5 +106,5 @@ func (p *Plan) LacksOwners(step *Step) bool {
 		return true
 	}
 	return !p.OnlyClientSide && p.LastApplied != "" && !isAnnotated(step.Have, p.LastApplied) &&
-		p.Owner.Annotation != "" && p.Owner.Owns(step.Have)
+		p.Owner.Marks() && p.Owner.Owns(step.Have)
 }

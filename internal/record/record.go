@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/object"
@@ -68,6 +69,9 @@ type State struct {
 	// Holders are, after Load, the UIDs of the objects that hold the record: what has no other owners
 	// is deleted with them.
 	Holders []types.UID
+	// Live are, after Load, members that were read on the way, in the versions in which they are
+	// desired. The others are read when they are needed.
+	Live map[object.Ref]*unstructured.Unstructured
 	// Touch lets Save write the record even if nothing differs, so that others notice the run.
 	Touch bool
 }

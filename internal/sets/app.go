@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -16,6 +19,7 @@ import (
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -107,19 +111,28 @@ func (s *appSet) PrepareApply(
 	}
 	op.format = &appWork{
 		set: s, options: o.PlanOptions,
-		prepare: func(ctx context.Context, o packages.PlanOptions) (prepared, error) {
-			return client.PrepareDeploy(ctx, apps.DeployRequest{
-				App: s.name(), Group: s.request.Group, Resources: copies(resources),
-				Filter: o.Filter, Patch: o.NoPrune,
-				AllowEmpty: true, // CheckEmpty looks at the plan
-				Adopt:      o.Adoption() != plan.AdoptNone, ScopeSelectors: true,
-				OverrideOwnership: o.Adoption() == plan.AdoptAll, AdoptObjects: o.Adopted,
-				LabelValue: s.label, ObjectLabels: s.objectLabels,
-				Summarize: true, KeepChanges: apps.ChangesToKeep, Run: runOptions(o, rules),
+		prepare: func(ctx context.Context, o packages.PlanOptions) (appRecord, *packages.Operation, error) {
+			opened, err := client.OpenSet(ctx, apps.DeployRequest{
+				App: s.name(), Group: s.request.Group, Resources: copies(resources), Patch: o.NoPrune,
+				ScopeSelectors: true, LabelValue: s.label, ObjectLabels: s.objectLabels,
+				Summarize: true, KeepChanges: apps.ChangesToKeep, Run: ownersRead(o),
 			})
+			if err != nil {
+				return nil, nil, err
+			}
+			format := formatOf(opened)
+			format.Rules = opened.Rules(rules)
+			work, err := format.Prepare(c, opened.Desired(), rules, o)
+			return opened, work, err
 		},
 	}
 	return op, nil
+}
+
+// ownersRead returns the options by which the objects of an app are read with the owners of their
+// fields, if a plan needs these of all.
+func ownersRead(o packages.PlanOptions) apps.RunOptions {
+	return apps.RunOptions{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Ignore: o.Ignore}
 }
 
 // copies returns copies of resources without nulls, which are no values: the use case changes its
@@ -139,10 +152,16 @@ func (s *appSet) PrepareDestroy(
 	client := s.client(c)
 	work := &appWork{
 		set: s, options: o.PlanOptions,
-		prepare: func(ctx context.Context, o packages.PlanOptions) (prepared, error) {
-			return client.PrepareDelete(ctx, apps.DeleteRequest{
-				App: s.name(), Search: apps.SearchOptions{RecordedKinds: true}, Run: runOptions(o, nil),
+		prepare: func(ctx context.Context, o packages.PlanOptions) (appRecord, *packages.Operation, error) {
+			opened, err := client.OpenSetDeletion(ctx, apps.DeleteRequest{
+				App: s.name(), Search: apps.SearchOptions{RecordedKinds: true},
+				Run: apps.RunOptions{PlanPolicy: apps.PlanPolicy{KeepLeaving: true}},
 			})
+			if err != nil {
+				return nil, nil, err
+			}
+			work, err := formatOf(opened).PrepareDestroy(c, o)
+			return opened, work, err
 		},
 	}
 	return &Operation{Locked: apps.LockSet(s.name()), cluster: c, format: work}, nil
@@ -232,26 +251,6 @@ func (s *appSet) history(a *app.App) history.Set {
 	return set
 }
 
-// runOptions returns how apps calculate and make changes for the options of packages.
-func runOptions(o packages.PlanOptions, rules *ready.RuleSet) apps.RunOptions {
-	policy := packages.AnnotationPolicy()
-	policy.Replacement, policy.RecreateHint = o.Replacement, packages.RecreateHint
-	r := apps.RunOptions{
-		Mask: true, UseLastApplied: true, Wait: true, HintRecreation: true, Rules: rules,
-		ServerSide: o.ServerSide, Conflicts: o.Conflicts,
-		LeaveReplicas: o.LeaveReplicas, Ignore: o.Ignore, PlanPolicy: apps.LikePackages(),
-		PruneAfterFailure: o.PruneAfterFailure, Waves: o.Waves(), Policy: &policy,
-		Propagation: o.Propagation, AwaitPods: o.Propagation == "",
-	}
-	if o.ForceConflicts {
-		r.Conflicts = plan.TakeAll
-	}
-	if o.Hold {
-		r.Held = o.AllowDelete.Held()
-	}
-	return r
-}
-
 // notes passes the notes of use cases to the user.
 type notes struct{ Request }
 
@@ -264,27 +263,48 @@ func (n notes) Info(text string, _ ...string) { n.Notice("note: " + text) }
 // Debug prints nothing.
 func (n notes) Debug(string, ...string) {}
 
-// prepared is a prepared deployment or deletion.
-type prepared interface {
+// appRecord is an app that is applied or deleted, as the store of its record.
+type appRecord interface {
+	packages.RecordStore
 	App() *app.App // nil if it does not exist
-	Plan() *plan.Plan
-	Run(context.Context, engine.Options, event.Sink) (event.Summary, error)
+	Shape(*plan.Policy)
+	Owners(live, applied *unstructured.Unstructured) []owner.Owner
+	Config() *config.Config
+	// Planned tells the app the plan that is going to be run, and checks it.
+	Planned(context.Context, *plan.Plan) error
+	// Started tells the app the context of a run that writes, and Ended makes what follows it.
+	Started(context.Context)
+	Ended(ctx context.Context, err error) error
+}
+
+// formatOf returns the format of an app.
+func formatOf(r appRecord) packages.Format {
+	return packages.Format{Record: r, Shape: r.Shape, Owners: r.Owners, Config: r.Config()}
 }
 
 // appWork is the part of an operation on an app that depends on its record.
 type appWork struct {
-	set      *appSet
-	options  packages.PlanOptions
-	prepare  func(context.Context, packages.PlanOptions) (prepared, error)
-	prepared prepared // nil before makePlan
+	set     *appSet
+	options packages.PlanOptions
+	prepare func(
+		context.Context, packages.PlanOptions,
+	) (appRecord, *packages.Operation, error)
+	app  appRecord           // nil before makePlan
+	work *packages.Operation // nil before makePlan
 }
 
 func (w *appWork) makePlan(ctx context.Context, op *Operation) (err error) {
-	if w.prepared, err = w.prepare(ctx, w.options); err != nil {
+	if w.app, w.work, err = w.prepare(ctx, w.options); err != nil {
 		return w.set.nativeError(err)
 	}
-	op.Plan, op.Recorded, op.Unfinished = w.prepared.Plan(), false, false
-	if a := w.prepared.App(); a != nil && a.Exists() {
+	if err := w.work.MakePlan(ctx); err != nil {
+		return w.set.nativeError(err)
+	}
+	op.Plan, op.Recorded, op.Unfinished = w.work.Plan(), false, false
+	if err := w.app.Planned(ctx, op.Plan); err != nil {
+		return w.set.nativeError(err)
+	}
+	if a := w.app.App(); a != nil && a.Exists() {
 		result := appResult(a)
 		op.Recorded, op.Unfinished = true, result == Unfinished || result == Failed
 	}
@@ -324,14 +344,9 @@ func (w *appWork) checkEmpty(op *Operation) error {
 	return &packages.EmptyError{Set: w.set.Title(), Removed: len(p.Recorded)}
 }
 
-func (w *appWork) unknownGroups() map[object.Ref][]string {
-	if d, ok := w.prepared.(*apps.Deployment); ok {
-		return d.UnknownGroups()
-	}
-	return nil
-}
+func (w *appWork) unknownGroups() map[object.Ref][]string { return w.work.UnknownGroups() }
 
-func (w *appWork) history() history.Set { return w.set.history(w.prepared.App()) }
+func (w *appWork) history() history.Set { return w.set.history(w.app.App()) }
 
 // defines returns nothing: every cluster knows the kind of the record of an app.
 func (w *appWork) defines() string { return "" }
@@ -341,13 +356,20 @@ func (w *appWork) define(context.Context) (bool, error) { return false, nil }
 func (w *appWork) run(
 	ctx context.Context, _ *plan.Plan, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	summary, err := w.prepared.Run(ctx, options, sink)
+	writes := options.DryRun == engine.DryRunNone
+	if writes {
+		w.app.Started(ctx)
+	}
+	summary, err := w.work.Run(ctx, options, sink)
+	if writes {
+		err = w.app.Ended(ctx, err)
+	}
 	return summary, w.set.nativeError(err)
 }
 
 func (w *appWork) source() packages.PlanSource {
 	source := packages.PlanSource{Noun: "app", Options: w.options}
-	if d, ok := w.prepared.(*apps.Deployment); ok {
+	if d, ok := w.app.(*apps.Set); ok {
 		source.Record, source.Objects, source.Random = d.Identity(), d.Objects(), d.Random()
 	}
 	return source

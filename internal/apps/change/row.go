@@ -72,22 +72,37 @@ func nameOf(obj *unstructured.Unstructured) string {
 // Summary returns counts of changes by operation, "1 create, 0 delete, 0 update, 0 noop, 0 exists",
 // and by wait, "1 reconcile, 0 delete, 0 noop".
 func Summary(changes []*Change) (op, wait string) {
-	ops, waits := map[Op]int{}, map[WaitOp]int{}
+	counts := Counts{}
 	for _, c := range changes {
-		ops[c.ApplyOp()]++
-		waits[c.WaitOp()]++
+		counts.Add(c.ApplyOp(), c.WaitOp())
 	}
+	return counts.Text()
+}
+
+// Counts are how many changes have each operation, and each wait. The zero value has none.
+type Counts struct {
+	ops   map[Op]int
+	waits map[WaitOp]int
+}
+
+// Add counts a change. An operation that is empty does not count.
+func (c *Counts) Add(op Op, wait WaitOp) {
+	if op == "" {
+		return
+	}
+	if c.ops == nil {
+		c.ops, c.waits = map[Op]int{}, map[WaitOp]int{}
+	}
+	c.ops[op]++
+	c.waits[wait]++
+}
+
+// Text returns the counts in kapp's words.
+func (c *Counts) Text() (op, wait string) {
 	var words []string
 	for _, op := range []Op{Add, Delete, Update, Noop, Exists} {
-		words = append(words, fmt.Sprintf("%d %s", ops[op], op.Word()))
+		words = append(words, fmt.Sprintf("%d %s", c.ops[op], op.Word()))
 	}
-	return strings.Join(
-			words,
-			", ",
-		), fmt.Sprintf(
-			"%d reconcile, %d delete, %d noop",
-			waits[AwaitReconcile],
-			waits[AwaitDelete],
-			waits[AwaitNothing],
-		)
+	return strings.Join(words, ", "), fmt.Sprintf("%d reconcile, %d delete, %d noop",
+		c.waits[AwaitReconcile], c.waits[AwaitDelete], c.waits[AwaitNothing])
 }

@@ -47,8 +47,8 @@ type Config struct {
 	bindings    table[binding]
 	labels      map[string]string // additional ones
 	checks      []Check           // to run before anything is changed
-	builtIn     int               // how many of the rebase rules are built in
 	scripted    []string          // the documents of users with rules in ytt
+	own         *Config           // the rules of users alone; nil for none
 }
 
 // Check is a preflight check with its configuration, which may be nil.
@@ -72,14 +72,22 @@ func parseDefault() *Config {
 	if err != nil {
 		panic("the built-in rules: " + err.Error()) // they are part of the program, and a test reads them
 	}
-	c.builtIn, c.scripted = len(c.rebases.rules), nil
+	c.scripted = nil
 	return c
+}
+
+// Own returns the rules of the documents alone, without the built-in ones.
+func (c *Config) Own() *Config {
+	if c.own == nil {
+		return &Config{}
+	}
+	return c.own
 }
 
 // HasOverlays reports whether a rebase rule besides the built-in ones is an overlay. An overlay
 // may read all fields of a live object.
 func (c *Config) HasOverlays() bool {
-	return slices.ContainsFunc(c.rebases.rules[c.builtIn:],
+	return slices.ContainsFunc(c.Own().rebases.rules,
 		func(rule rebaseRule) bool { return rule.overlay != nil })
 }
 
@@ -109,6 +117,7 @@ func (c *Config) scripts() (n int) {
 func Extract(all []resource.Resource, version string) (
 	rest []resource.Resource, c *Config, err error) {
 	c = parseDefault() // documents add to it
+	c.own = &Config{}
 	for _, r := range all {
 		_, labelled := r.GetLabels()[resource.LabelConfig]
 		switch {
@@ -131,6 +140,11 @@ func Extract(all []resource.Resource, version string) (
 
 // read appends the rules of a document.
 func (c *Config) read(doc resource.Resource, version string) error {
+	if c.own != nil {
+		if err := c.own.read(doc, version); err != nil {
+			return err
+		}
+	}
 	if doc.GetAPIVersion() != DocVersion {
 		return fmt.Errorf("Expected kapp config to have apiVersion '%s', but was '%s'",
 			DocVersion, doc.GetAPIVersion())

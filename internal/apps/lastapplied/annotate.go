@@ -130,3 +130,37 @@ func setAnnotation(obj *unstructured.Unstructured, key, value string) {
 	}
 	annotations[key] = value
 }
+
+// OriginalOf returns the text of the original of an object that is about to be applied; ok is false
+// for one that gets none: it has the annotation kapp.k14s.io/disable-original, or its annotations
+// would exceed the limit of a server.
+func OriginalOf(
+	applied *unstructured.Unstructured, rules *config.Config,
+) (text string, ok bool, err error) {
+	if _, disabled := annotation(applied, resource.AnnDisableOriginal); disabled {
+		return "", false, nil
+	}
+	plain, err := withoutRecord(applied, rules)
+	if err != nil {
+		return "", false, err
+	}
+	if text, err = originalText(withoutAnnotations(plain, resource.AnnIdentity)); err != nil {
+		return "", false, err
+	}
+	return text, fits(withoutAnnotations(applied, recordKeys...), text), nil
+}
+
+// Seal returns the other annotations of an object that has its original and is about to be stored
+// in place of a live one, or of none: the identity, and the md5 of the predicted stored object,
+// unless a rule fails on the prediction. No argument is changed.
+func Seal(sent, existing *unstructured.Unstructured, rules *config.Config) map[string]string {
+	seals := map[string]string{resource.AnnIdentity: resource.Identity(sent)}
+	original := Original(sent)
+	if original == nil {
+		return seals
+	}
+	if sum, err := fingerprint(predict(sent, existing, rules), original, rules); err == nil {
+		seals[resource.AnnOriginalDiffMD5] = sum
+	}
+	return seals
+}

@@ -89,9 +89,8 @@ func planOf(
 	t *testing.T, eng *engine.Engine, objects []manifest.Object, serverSide bool,
 ) *plan.Plan {
 	t.Helper()
-	policy, err := packages.Policy(
-		&inventory.Inventory{ID: "me", Ref: object.Ref{Namespace: "default"}}, plan.AdoptNone,
-	)
+	inv := &inventory.Inventory{ID: "me", Ref: object.Ref{Namespace: "default"}}
+	policy, err := packages.PackageFormat(nil, inv, nil, false).Policy(plan.AdoptNone)
 	if err != nil {
 		t.Fatal(err)
 	}

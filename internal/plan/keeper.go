@@ -1,0 +1,158 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
+)
+
+// Keeper decides what the objects of a set say about the set and about what it applied to them, if
+// that is more than a plain copy in the annotation LastApplied: another tool may read it. Several
+// goroutines may call its methods at once.
+type Keeper interface {
+	// Applied returns the text of the annotation LastApplied for a desired object; ok is false for an
+	// object that does not get it. Such an object is written server-side.
+	Applied(want *unstructured.Unstructured) (text string, ok bool, err error)
+	// Seal returns further annotations of an object, which has that of LastApplied, before it is
+	// stored in place of the live one, or of none.
+	Seal(sent, live *unstructured.Unstructured) map[string]string
+	// Correct returns the object for a second write, from the object as the server stored it in
+	// answer to a creation or an update; nil if none is needed. It is called again, for up to a
+	// minute, if others change the object in between. First is the first answer.
+	Correct(step *Step, first, stored *unstructured.Unstructured) (*unstructured.Unstructured, error)
+}
+
+// keepApplied stores a desired object itself in its annotation, for the next merge, and reports
+// whether it has that then.
+func (w writeMode) keepApplied(want *unstructured.Unstructured) (ok bool, err error) {
+	if w.keeper == nil {
+		return true, setLastApplied(want, w.lastApplied)
+	}
+	text, ok, err := w.keeper.Applied(want)
+	if err != nil {
+		return false, fmt.Errorf("keep the configuration: %w", err)
+	}
+	if !ok {
+		removeAnnotation(want, w.lastApplied)
+		return false, nil
+	}
+	annotate(want, w.lastApplied, text)
+	return true, nil
+}
+
+// sealed returns an object with the annotations of the keeper, as it replaces a live one, or none.
+func (w writeMode) sealed(sent, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if w.keeper == nil {
+		return sent
+	}
+	return withAnnotations(sent, w.keeper.Seal(sent, live))
+}
+
+// seal adds the annotations of the keeper to the result of a merge and to its patch.
+func (w writeMode) seal(m merged, live *unstructured.Unstructured) (merged, error) {
+	if w.keeper == nil {
+		return m, nil
+	}
+	seals, fields := w.keeper.Seal(m.result, live), map[string]any{}
+	if err := json.Unmarshal(m.patch.Data, &fields); err != nil {
+		return m, fmt.Errorf("read the patch: %w", err)
+	}
+	patch := &unstructured.Unstructured{Object: fields}
+	for key, value := range seals {
+		if object.AnnotationsOf(live).Get(key) == value {
+			continue
+		}
+		if err := unstructured.SetNestedField(fields, value, "metadata", "annotations",
+			key); err != nil {
+			return m, fmt.Errorf("read the patch: %w", err)
+		}
+	}
+	data, err := json.Marshal(patch.Object)
+	if err != nil {
+		return m, fmt.Errorf("build the patch: %w", err)
+	}
+	m.patch.Data, m.result = data, withAnnotations(m.result, seals)
+	return m, nil
+}
+
+// recorded returns the object of a server-side apply with what the keeper says of it. Manifest is
+// the described object.
+func (w writeMode) recorded(
+	want, manifest, live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	if w.keeper == nil {
+		return want, nil
+	}
+	described := manifest.DeepCopy()
+	kept, err := w.keepApplied(described)
+	if err != nil {
+		return nil, err
+	}
+	if kept && !w.isTooLarge(described, nil, live) {
+		want = withAnnotations(want, map[string]string{
+			w.lastApplied: object.AnnotationsOf(described).Get(w.lastApplied),
+		})
+	}
+	becomes := want
+	if live != nil {
+		applier := diff.Applier{Manager: w.manager, LastApplied: w.lastApplied}
+		if becomes, err = diff.AfterApply(want, live, applier); err != nil {
+			return nil, fmt.Errorf("compute the change: %w", err)
+		}
+	}
+	return withAnnotations(want, w.keeper.Seal(becomes, live)), nil
+}
+
+// withBooksOf returns an object of a server-side apply with the annotations of the keeper as the
+// live object has them: what they say is not a change by itself.
+func (w writeMode) withBooksOf(want, live *unstructured.Unstructured) *unstructured.Unstructured {
+	same := map[string]string{}
+	for _, key := range w.books {
+		value, ok := object.AnnotationsOf(live).Lookup(key)
+		if _, has := object.AnnotationsOf(want).Lookup(key); ok && has && key != w.lastApplied {
+			same[key] = value
+		}
+	}
+	return withAnnotations(want, same)
+}
+
+// bookkeeping returns the annotations that say what was applied, for comparisons.
+func (w writeMode) bookkeeping() []string {
+	return append([]string{w.lastApplied}, w.books...)
+}
+
+// comparison returns how an object is compared with the live one: without what says what was
+// applied.
+func (w writeMode) comparison() diff.Options {
+	return diff.Options{IgnoreAnnotations: w.bookkeeping()}
+}
+
+// withAnnotations returns a copy of an object with more annotations. It shares all else with it.
+func withAnnotations(
+	obj *unstructured.Unstructured, more map[string]string,
+) *unstructured.Unstructured {
+	if len(more) == 0 {
+		return obj
+	}
+	return object.WithMetadata(obj, func(metadata map[string]any) {
+		annotations, _ := metadata["annotations"].(map[string]any)
+		if annotations == nil {
+			annotations = map[string]any{}
+			metadata["annotations"] = annotations
+		}
+		for key, value := range more {
+			annotations[key] = value
+		}
+	})
+}
+
+// removeAnnotation removes an annotation of an object, in place.
+func removeAnnotation(obj *unstructured.Unstructured, key string) {
+	annotations := obj.GetAnnotations()
+	delete(annotations, key)
+	obj.SetAnnotations(annotations)
+}
