@@ -31,16 +31,26 @@ type Set struct {
 }
 
 // OpenSet finds an app and reads its desired objects. Of the request it uses the name, group,
-// labels, resources, search, scope and label of the app, and its options about changes and patches.
+// labels, resources, filter, search, scope and label of the app, and its options about changes and
+// patches.
 func (c *Client) OpenSet(ctx context.Context, r DeployRequest) (*Set, error) {
 	d := &Deployment{Client: c, req: r}
 	if err := d.open(ctx); err != nil {
 		return nil, err
 	}
+	if err := checkLabel(d.app); err != nil {
+		return nil, err
+	}
 	if err := d.loadInputs(ctx); err != nil {
 		return nil, err
 	}
-	d.selected = d.inputs
+	matching, err := r.Filter.ResourceFilter(d.Now())
+	if err != nil {
+		return nil, err
+	}
+	d.selected = slices.DeleteFunc(slices.Clone(d.inputs), func(r resource.Resource) bool {
+		return !matching.Matches(r.Unstructured)
+	})
 	return &Set{Deployment: d}, nil
 }
 
@@ -93,7 +103,8 @@ func shapePolicy(p *plan.Policy, of *app.App, hasApplied func(liveObject) bool) 
 	p.Owner.Orphaned, p.Owner.Unmarked = resource.LabelOrphaned, hasApplied
 	p.RecordNamespace = object.Ref{Kind: plan.NamespaceKind.Kind, Name: of.Namespace}
 	p.LastApplied, p.Bookkeeping = resource.AnnOriginal, resource.Bookkeeping[:]
-	p.Manager = Manager
+	p.Manager, p.Preconditions = Manager, true
+	p.Owner.Applied = []string{resource.AnnKubectlApplied}
 }
 
 // Owners returns the owners of a live object other than the app. Applied is what the app applies to
@@ -114,6 +125,15 @@ func ownersOf(of *app.App, live, applied liveObject) []owner.Owner {
 		owners = slices.Insert(owners, 0, owner.Owner{Kind: owner.App, ID: other})
 	}
 	return owners
+}
+
+// AdviceOn returns what users may do about an object of another owner; empty if there is nothing
+// beyond taking it over.
+func (s *Set) AdviceOn(o owner.Owner) string {
+	if o.Kind != owner.App || o.Name != s.req.App.Name {
+		return ""
+	}
+	return fmt.Sprintf("-n %s names that app", o.Namespace)
 }
 
 // Rules returns the rules that judge the objects of the app: those of the configuration, then those

@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -117,7 +118,19 @@ func (s *SetDeletion) Save(ctx context.Context, state *record.State) error {
 	case state.Result == record.RunInterrupted:
 		return s.app.Interrupted(ctx)
 	}
+	if left := state.Refs(); state.Result == record.RunSucceeded && len(left) > 0 {
+		s.Printer.Info("the record of the app stays until these objects are gone, which nothing waits " +
+			"for; destroy it again then: " + strings.Join(s.describe(left), ", "))
+	}
 	return s.app.Finish(ctx, state.Result == record.RunSucceeded, s.namespaces())
+}
+
+// describe returns the names of objects.
+func (s *SetDeletion) describe(refs []object.Ref) []string {
+	some := object.NewSet(refs...)
+	return describeAll(slices.DeleteFunc(slices.Clone(s.objects), func(o liveObject) bool {
+		return !some.Has(object.RefOf(o))
+	}))
 }
 
 // Delete deletes the record of an app without objects, and the records of its deployments. It looks

@@ -22,6 +22,9 @@ type Format struct {
 	Shape func(*plan.Policy)
 	// Owners returns the owners of a live object other than the set. Applied is as in plan.Owner.
 	Owners func(live, applied *unstructured.Unstructured) []owner.Owner
+	// AdviceOn returns what users may do about an object of another owner, which has the name of its
+	// record; empty for nothing beyond taking it over. Nil: nothing.
+	AdviceOn func(owner.Owner) string
 	// Rules judge the objects.
 	Rules engine.Rules
 	// Config are the rules of Config documents among the manifests, after the built-in ones.
@@ -94,7 +97,7 @@ func (o *Operation) findOwners(ctx context.Context) {
 		return
 	}
 	names := owner.Names{Cluster: o.Cluster}
-	o.Policy.Owner.Others = others(o.format.Owners, func(found owner.Owner, in string) owner.Owner {
-		return names.Find(ctx, found, in)
+	o.Policy.Owner.Others = others(o.format, func(found owner.Owner, in string) owner.Owner {
+		return names.Find(ctx, found, in, o.Policy.RecordNamespace.Name)
 	})
 }

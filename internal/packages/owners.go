@@ -28,12 +28,11 @@ func ownersOf(inv *inventory.Inventory, live, applied *unstructured.Unstructured
 // returns the owner with the name of its record; nil leaves the IDs that the objects carry. It is called by one
 // goroutine at a time.
 func others(
-	owners func(live, applied *unstructured.Unstructured) []owner.Owner,
-	find func(o owner.Owner, namespace string) owner.Owner,
+	f Format, find func(o owner.Owner, namespace string) owner.Owner,
 ) func(live, applied *unstructured.Unstructured) plan.Others {
 	var finding sync.Mutex
 	return func(live, applied *unstructured.Unstructured) plan.Others {
-		found := owners(live, applied)
+		found := f.Owners(live, applied)
 		finding.Lock()
 		defer finding.Unlock()
 		for i := range found {
@@ -42,6 +41,9 @@ func others(
 			}
 		}
 		all := plan.Others{Text: owner.Text(found)}
+		if len(found) > 0 && f.AdviceOn != nil {
+			all.Advice = f.AdviceOn(found[0])
+		}
 		all.Labels, all.Annotations = owner.MarksOf(found)
 		return all
 	}

@@ -84,7 +84,7 @@ func (f Format) Policy(adoption plan.Adoption) (plan.Policy, error) {
 		AdoptHint:   "--inventory-policy=adopt takes it over",
 		KeepHint:    "it stays in the cluster and in the record; --inventory-policy=adopt deletes it",
 		ForeignHint: "--inventory-policy=force-adopt takes it over",
-		Others:      others(f.Owners, nil),
+		Others:      others(f, nil),
 	}
 	f.Shape(&p)
 	return p, nil
@@ -95,6 +95,7 @@ func markObjects(p *plan.Policy, inv *inventory.Inventory) {
 	p.Owner.Annotation, p.Owner.ID = ownerKey, inv.ID
 	p.RecordNamespace = object.Ref{Kind: "Namespace", Name: inv.Ref.Namespace}
 	p.LastApplied = lastAppliedKey
+	p.Owner.Applied = []string{resource.AnnOriginal}
 }
 
 // AnnotationPolicy returns the part of a policy that annotations of objects decide, for any kind of

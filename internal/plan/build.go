@@ -55,6 +55,7 @@ func Build(in Input) (*Plan, error) {
 		Keeper:             in.Policy.Keeper,
 		Fit:                in.Policy.Fit,
 		Bookkeeping:        in.Policy.Bookkeeping,
+		Preconditions:      in.Policy.ServerSide && in.Policy.Preconditions,
 		Owner:              in.Policy.Owner,
 		Annotations:        in.Policy.Annotations,
 		Destroys:           in.Policy.Destroy,

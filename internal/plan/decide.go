@@ -94,6 +94,17 @@ func (w writeMode) decideClientSide(
 		return w.decideUnfit(step, want, former, why)
 	}
 	step.keepReplicas(want)
+	err = w.changeKept(want, func(described *unstructured.Unstructured) (
+		*unstructured.Unstructured, error) {
+		step.keepReplicas(described)
+		if step.Have == nil {
+			return described, nil
+		}
+		return w.ignore.KeepDescribed(described, step.Have)
+	})
+	if err != nil {
+		return fmt.Errorf("keep the configuration: %w", err)
+	}
 	if step.Have == nil {
 		step.Op, step.Want = Create, want
 		if !w.strict || !diff.HasStoredNulls(want) {
@@ -128,8 +139,8 @@ func (w writeMode) decideClientSide(
 	if err != nil {
 		return err
 	}
-	for _, c := range left {
-		c.Keep(want, step.Have)
+	if err := w.keepLeft(want, step.Have, fieldsOf(left)); err != nil {
+		return err
 	}
 	m, err := w.yield(step, want, func(want *unstructured.Unstructured) (m merged, err error) {
 		if applied != nil && !annotated {
@@ -163,6 +174,15 @@ func (w writeMode) decideClientSide(
 	return nil
 }
 
+// fieldsOf returns the fields of contests.
+func fieldsOf(contests []Contest) []diff.ContestedField {
+	fields := make([]diff.ContestedField, len(contests))
+	for i, c := range contests {
+		fields[i] = c.ContestedField
+	}
+	return fields
+}
+
 // merged is the patch of a client-side apply, which has no data if it changes nothing, and the
 // object that results.
 type merged struct {
@@ -187,8 +207,8 @@ func (w writeMode) yield(
 		return m, nil
 	}
 	kept := want.DeepCopy()
-	for _, field := range left {
-		field.Keep(kept, step.Have)
+	if err := w.keepLeft(kept, step.Have, left); err != nil {
+		return m, err
 	}
 	if m, err = merge(kept); err != nil {
 		return m, err

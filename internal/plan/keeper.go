@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -42,6 +43,62 @@ func (w writeMode) keepApplied(want *unstructured.Unstructured) (ok bool, err er
 	}
 	annotate(want, w.lastApplied, text)
 	return true, nil
+}
+
+// Kept returns the annotations by which an object that is stored in a given form says that a desired
+// object was applied to it, as steps of the plan have that; nil if the plan keeps a plain copy.
+func (p *Plan) Kept(desired, stored *unstructured.Unstructured) map[string]string {
+	if p.Keeper == nil {
+		return nil
+	}
+	kept := map[string]string{}
+	if text, ok := object.AnnotationsOf(desired).Lookup(p.LastApplied); ok {
+		kept[p.LastApplied] = text
+	}
+	maps.Copy(kept, p.Keeper.Seal(withAnnotations(stored, kept), nil))
+	return kept
+}
+
+// changeKept changes what a desired object says about itself for another tool: the object has live
+// values where they are left to others, since that tool takes what it reads for what was written.
+func (w writeMode) changeKept(
+	want *unstructured.Unstructured,
+	change func(*unstructured.Unstructured) (*unstructured.Unstructured, error),
+) error {
+	if w.keeper == nil || w.lastApplied == "" {
+		return nil
+	}
+	described := readLastApplied(want, w.lastApplied)
+	if described == nil {
+		return nil
+	}
+	described, err := change(described)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(described.Object)
+	if err != nil {
+		return fmt.Errorf("keep the configuration: %w", err)
+	}
+	annotate(want, w.lastApplied, string(text))
+	return nil
+}
+
+// keepLeft lets a desired object have the live values of fields that are left to others, and say so
+// of itself.
+func (w writeMode) keepLeft(
+	want, live *unstructured.Unstructured, left []diff.ContestedField,
+) error {
+	keep := func(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		for _, field := range left {
+			field.Keep(obj, live)
+		}
+		return obj, nil
+	}
+	if _, _ = keep(want); len(left) == 0 {
+		return nil
+	}
+	return w.changeKept(want, keep)
 }
 
 // sealed returns an object with the annotations of the keeper, as it replaces a live one, or none.

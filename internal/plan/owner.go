@@ -37,7 +37,7 @@ func (o Owner) refusal(
 	others := o.others(live, applied)
 	switch {
 	case others.Text != "":
-		return ReasonForeign, withHint("it belongs to "+others.Text, foreign)
+		return ReasonForeign, withHint(withHint("it belongs to "+others.Text, others.Advice), foreign)
 	case o.Owns(live) || adoption == AdoptUnowned:
 		return "", ""
 	default:

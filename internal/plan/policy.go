@@ -93,6 +93,8 @@ type Policy struct {
 	// of Bookkeeping. Nil: a plain copy.
 	Keeper      Keeper
 	Bookkeeping []string
+	// Preconditions is that of Plan.
+	Preconditions bool
 
 	// Replacement returns when a desired object that exists is deleted and created again. Errors and
 	// nil are as above. RecreateHint is that of Plan.
@@ -250,6 +252,9 @@ type Owner struct {
 	// stays there.
 	DropForeign bool `json:",omitempty"`
 
+	// Applied are the annotations in which other owners keep what they applied to an object.
+	Applied []string `json:",omitempty"`
+
 	// Records are the UIDs of the objects that hold the record. What leaves the set loses its owner
 	// references to them, with the mark: it would be deleted with the record.
 	Records []types.UID `json:"-"`
@@ -262,6 +267,7 @@ type Owner struct {
 // Others are the owners of a live object other than the set. The zero value is none.
 type Others struct {
 	Text                string   // for messages
+	Advice              string   // what users may do about it; empty for nothing
 	Labels, Annotations []string // their marks, by key; adoption removes them
 
 	// StaleData are keys of the data of a Secret that a server-side apply of the set does not remove;

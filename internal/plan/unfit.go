@@ -18,13 +18,30 @@ func (w writeMode) base(
 		return nil, false, nil
 	}
 	if applied = appliedTo(live, w.lastApplied); applied != nil {
+		if w.keeper != nil { // nobody knows that the set applied these nulls
+			applied = diff.WithoutNulls(applied)
+		}
 		return applied, true, nil
 	}
-	if w.strict || w.lastApplied == "" || !w.owner.Marks() || !w.owner.Owns(live) {
+	if w.strict || w.lastApplied == "" || !w.owner.Marks() {
 		return nil, false, nil
+	}
+	if !w.owner.Owns(live) {
+		return w.appliedByOthers(live), false, nil
 	}
 	applied, err = diff.AppliedPart(live, w.manager)
 	return applied, false, err
+}
+
+// appliedByOthers returns what the former owner of a live object, or kubectl, has applied to it last;
+// nil if that is not known. Who takes the object over goes on from there.
+func (w writeMode) appliedByOthers(live *unstructured.Unstructured) *unstructured.Unstructured {
+	for _, key := range w.owner.Applied {
+		if applied := appliedTo(live, key); applied != nil {
+			return applied
+		}
+	}
+	return nil
 }
 
 // isTooLarge reports whether a desired object with its applied configuration has annotations that

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/feature/adopt"
 	"github.com/muster-deploy/muster/internal/object"
@@ -105,7 +104,8 @@ func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error
 		desired = live
 	}
 	set := r.newMarks(desired)
-	if !r.isOwned(set) {
+	frozen := step.Op == plan.Skip && step.ReasonCode == plan.ReasonCreateOnly
+	if frozen || !r.isOwned(set) {
 		r.cannotMark(step)
 	}
 	forgotten, err := false, error(nil)
@@ -118,7 +118,7 @@ func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error
 	step.Leave()
 	same, former := *step, r.adoption.From.Owners
 	if r.adoption.isApp() && !settled && !forgotten {
-		if err := r.addApplied(same, live, set); err != nil {
+		if err := r.addApplied(same, desired, live, set); err != nil {
 			return err
 		}
 	}
@@ -148,10 +148,10 @@ func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error
 // texts are labels and annotations, by the name of their field in metadata.
 type texts map[string]map[string]any
 
-// addApplied adds what an app records of the last deployment, unless it would hide that the object
-// differs from its manifest.
+// addApplied adds what objects say about what was applied to them, unless it would hide that the
+// object differs from its manifest.
 func (r *reduction) addApplied(
-	step plan.Step, live *unstructured.Unstructured, set texts,
+	step plan.Step, desired, live *unstructured.Unstructured, set texts,
 ) error {
 	if r.differing.Has(step.Ref) {
 		return nil
@@ -160,13 +160,10 @@ func (r *reduction) addApplied(
 	if err != nil {
 		return err
 	}
-	step.Op, step.Have = plan.Update, live
-	amended, err := r.plan.Decider.Amend(&step, marked.Want)
-	if err == nil && amended != nil {
-		set.add(amended, "annotations",
-			[]string{resource.AnnOriginal, resource.AnnOriginalDiffMD5})
+	for key, value := range r.plan.Kept(desired, marked.Want) {
+		set["annotations"][key] = value
 	}
-	return err
+	return nil
 }
 
 // marked returns the step that marks a live object.

@@ -114,6 +114,7 @@ func (s *appSet) PrepareApply(
 		prepare: func(ctx context.Context, o packages.PlanOptions) (appRecord, *packages.Operation, error) {
 			opened, err := client.OpenSet(ctx, apps.DeployRequest{
 				App: s.name(), Group: s.request.Group, Resources: copies(resources), Patch: o.NoPrune,
+				Filter:         o.Filter,
 				ScopeSelectors: true, LabelValue: s.label, ObjectLabels: s.objectLabels,
 				Summarize: true, KeepChanges: apps.ChangesToKeep, Run: ownersRead(o),
 			})
@@ -121,6 +122,7 @@ func (s *appSet) PrepareApply(
 				return nil, nil, err
 			}
 			format := formatOf(opened)
+			format.AdviceOn = opened.AdviceOn
 			format.Rules = opened.Rules(rules)
 			work, err := format.Prepare(c, opened.Desired(), rules, o)
 			return opened, work, err

@@ -310,8 +310,9 @@ func (h *Handover) Check(outlooks []view.Outlook) error {
 		case verb == view.ToSkip && !h.members.Has(o.Step.Ref):
 		case h.foreign(o.Step) != "":
 			e.Objects = append(e.Objects, o.Step.Ref.String()+" "+h.foreign(o.Step))
-		case o.Verb() == view.ToLeave && !h.marked(o.Step):
+		case (verb == view.ToLeave || verb == view.ToSkip) && !h.marked(o.Step):
 			e.Objects = append(e.Objects, o.Step.Ref.String()+" "+notMarked)
+		case verb == view.ToSkip:
 		case !o.ChangesOnlyMarks(isOwnMark):
 			e.Objects = append(e.Objects, o.Step.Ref.String()+" would be changed: muster plan shows how")
 		}
