@@ -5,9 +5,13 @@
 // caller passes these and prints the result. Errors and lines use kapp's words, which scripts of
 // its users read.
 //
-// A deployment or deletion becomes a plan that the engine runs, with the app as its record.Store.
-// The packages below hold the parts: the record of an app (app), its configuration (config), the
-// calculation of changes (change) and their order (changegraph).
+// Native commands plan an app as they plan a package, by plan.Build: Set and SetDeletion are the
+// app as the format and the record of such a plan. Deploy and Delete work as kapp does: they make a
+// plan of the changes that package change calculates. The engine runs both.
+//
+// The packages below hold the parts: the record of an app (app), its configuration (config), what
+// kapp reads on its objects (lastapplied), the calculation of kapp's changes (change) and the order
+// by change groups and rules (changegraph).
 package apps
 
 import (

@@ -4,6 +4,9 @@
 // It reads packages and turns them into requests to the engine: annotations into policy,
 // inventories into records. Each operation is a function of a cluster and options. It has no flags,
 // no standard streams, no environment and no clock.
+//
+// A Format is what an operation has to know of a set besides its objects. Apps are planned by the
+// same operations, with a format of their own.
 package packages
 
 import (

@@ -3,7 +3,8 @@
 // Its input is the desired objects, the live objects, the content of the record, and a policy. Its
 // output is a Plan: one step for each object in execution order, with the steps it has to wait for.
 // The package reads no clock, file or server. It knows no annotation of a particular tool: dialects
-// pass those as policy.
+// pass those as policy. Build plans packages and apps; only kapp's commands make steps of their
+// own, which Sort puts in order.
 //
 // A desired object that takes values from other objects has a draft and substitutions. Build
 // predicts the completed object from the planned sources, so that plans and dry runs show it. The

@@ -2,8 +2,8 @@
 // with a record in the cluster.
 //
 // A Set is opened from what the user names, without a cluster. An Operation is what a command does
-// to a set: it makes a plan and runs it. Packages packages and apps hold the use cases behind both.
-// This package has no flags and prints nothing.
+// to a set: it makes a plan and runs it, by package packages for both kinds. A packages.Format is
+// what differs: package apps holds that of apps. This package has no flags and prints nothing.
 package sets
 
 import (

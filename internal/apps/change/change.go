@@ -1,4 +1,4 @@
-// Package change decides what a deployment or a deletion of an app does to every object.
+// Package change decides what a deployment or a deletion by kapp's commands does to every object.
 //
 // Its input is the prepared objects, the live objects of the app, and the rules of the
 // configuration. Its output is a list of changes in kapp's order. Each change returns its row in

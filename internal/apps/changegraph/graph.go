@@ -1,8 +1,9 @@
-// Package changegraph orders the changes of one deployment by change groups and change rules.
+// Package changegraph orders the changes of one run by change groups and change rules.
 //
 // Its input is the changes, each with its groups and rules. Its output is, for every change, the
 // changes it waits for. The package knows how groups and rules are written, in annotations and in
-// the configuration. It knows nothing else of a cluster, nor how changes are made.
+// the configuration. It knows nothing else of a cluster, nor how changes are made. Plans of native
+// commands have its answer as constraints; those of kapp's commands have no other order.
 package changegraph
 
 import (

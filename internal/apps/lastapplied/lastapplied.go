@@ -4,9 +4,10 @@
 // changed the object, and new versions are compared with the original.
 //
 // kapp knows the md5 only after the server has answered, and writes every object twice. Here
-// Annotate predicts what the server will store and adds both annotations to the first write.
-// Correction returns the second write if the prediction was wrong. Only the number of requests
-// depends on it.
+// Annotate predicts what the server will store and adds both annotations to the first write, for
+// kapp's commands; OriginalOf and Seal return them for plans of native commands. Correction returns
+// the second write if the prediction was wrong. Only the number of requests depends on it. The
+// merges of native commands start from the original, whatever the md5 says.
 //
 // Numbers: kapp reads files and the original into float64, but answers of the server into int64,
 // and the hashed text shows the difference (1e+06, 1000000). Objects here may hold either.
