@@ -24,7 +24,7 @@ import (
 // for as long as the app is locked.
 type Set struct {
 	*Deployment
-	plan *plan.Plan // nil before Planned
+	plan *plan.Plan // nil before SetPlan
 
 	begun     bool
 	committed bool
@@ -66,14 +66,14 @@ func (s *Set) Desired() []plan.Desired {
 // Config returns the built-in rules, and those of Config documents among the files.
 func (s *Set) Config() *config.Config { return s.config }
 
-// Planned tells the set the plan that is going to be run, and makes the checks that come before its
+// SetPlan sets the plan that is going to be run, and makes the checks that come before its
 // first write.
-func (s *Set) Planned(ctx context.Context, p *plan.Plan) error {
+func (s *Set) SetPlan(ctx context.Context, p *plan.Plan) error {
 	s.plan = p
 	return s.checkBefore(ctx, p)
 }
 
-// Plan returns the plan; nil before Planned.
+// Plan returns the plan; nil before SetPlan.
 func (s *Set) Plan() *plan.Plan { return s.plan }
 
 // checkBefore runs the preflight checks that the configuration asks for.
@@ -109,7 +109,9 @@ func shapePolicy(p *plan.Policy, of *app.App, hasApplied func(liveObject) bool) 
 
 // Owners returns the owners of a live object other than the app. Applied is what the app applies to
 // it; nil for an object that is to be deleted.
-func (s *Set) Owners(live, applied liveObject) []owner.Owner { return ownersOf(s.app, live, applied) }
+func (s *Set) Owners(live, applied liveObject) []owner.Owner {
+	return ownersOf(s.app, live, applied)
+}
 
 // ownersOf returns the owners of a live object other than an app.
 func ownersOf(of *app.App, live, applied liveObject) []owner.Owner {

@@ -20,9 +20,9 @@ import (
 // operation, and for as long as the app is locked.
 type SetDeletion struct {
 	*Deletion
-	plan  *plan.Plan // nil before Planned
-	run   context.Context
-	begun bool
+	plan    *plan.Plan // nil before SetPlan
+	running context.Context
+	begun   bool
 }
 
 // OpenSetDeletion finds an app that is to be deleted. One that does not exist has no objects.
@@ -39,13 +39,13 @@ func (c *Client) OpenSetDeletion(ctx context.Context, r DeleteRequest) (*SetDele
 	return &SetDeletion{Deletion: d}, nil
 }
 
-// Planned tells the deletion the plan that is going to be run.
-func (s *SetDeletion) Planned(_ context.Context, p *plan.Plan) error {
+// SetPlan sets the plan that is going to be run.
+func (s *SetDeletion) SetPlan(_ context.Context, p *plan.Plan) error {
 	s.plan = p
 	return nil
 }
 
-// Plan returns the plan; nil before Planned.
+// Plan returns the plan; nil before SetPlan.
 func (s *SetDeletion) Plan() *plan.Plan { return s.plan }
 
 // Config returns the built-in rules.
@@ -99,11 +99,11 @@ func (s *SetDeletion) Holds(obj *unstructured.Unstructured) bool {
 	return s.Found() && holds(s.app, obj)
 }
 
-// Started tells the deletion the context of the run.
-func (s *SetDeletion) Started(ctx context.Context) { s.run = ctx }
+// SetRun sets the context of the run.
+func (s *SetDeletion) SetRun(ctx context.Context) { s.running = ctx }
 
-// Save records the beginning of the run, or how it ended, and the members that are left. The record
-// keeps the namespaces of the app, so that a user who may not list all namespaces finds its objects.
+// Save records the beginning of the run, or how it ended, and the members that are left. The
+// namespaces of the app stay recorded: a user who may not list all needs them to find its objects.
 func (s *SetDeletion) Save(ctx context.Context, state *record.State) error {
 	if !s.Found() {
 		return nil
@@ -144,7 +144,7 @@ func (s *SetDeletion) Delete(
 		}
 		return nil
 	}
-	if err := cluster.PermitAtEnd(s.run, ctx); err != nil {
+	if err := cluster.PermitAtEnd(s.running, ctx); err != nil {
 		return err // a run that has the lock now has taken the record over, too
 	}
 	deleted, err := s.deleteRecord(ctx, before)
@@ -164,9 +164,9 @@ func (s *SetDeletion) namespaces() []string {
 		s.app.Meta.LastDeployment.Namespaces...)
 }
 
-// Ended makes what follows a run: it deletes the oldest records of deployments of an app that could
-// not be deleted.
-func (s *SetDeletion) Ended(ctx context.Context, err error) error {
+// Finish makes what follows a run: it deletes the oldest records of deployments of an app that
+// could not be deleted.
+func (s *SetDeletion) Finish(ctx context.Context, err error) error {
 	if !s.begun || !s.app.Exists() {
 		return err
 	}

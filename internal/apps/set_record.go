@@ -102,7 +102,7 @@ func (s *Set) Save(ctx context.Context, state *record.State) error {
 	return s.app.Finish(ctx, state.Result == record.RunSucceeded, namespaces)
 }
 
-// Delete is not for a deployment.
+// Delete returns an error: a deployment does not delete the record of its app.
 func (s *Set) Delete(context.Context, []object.Ref, record.Before) error {
 	return errors.New("a deployment does not delete the record of its app")
 }
@@ -217,12 +217,12 @@ func waitOf(step *plan.Step) change.WaitOp {
 	}
 }
 
-// Started tells the set the context of the run.
-func (s *Set) Started(context.Context) {}
+// SetRun sets the context of the run.
+func (s *Set) SetRun(context.Context) {}
 
-// Ended makes what follows a run: it deletes the oldest records of deployments, or decides about an
-// app whose record others have deleted meanwhile, for which it returns another error.
-func (s *Set) Ended(ctx context.Context, err error) error {
+// Finish makes what follows a run: it deletes the oldest records of deployments, or decides about
+// an app whose record others have deleted meanwhile, for which it returns another error.
+func (s *Set) Finish(ctx context.Context, err error) error {
 	if s.begun {
 		defer s.trim(ctx)
 	}

@@ -25,8 +25,8 @@ func ownersOf(inv *inventory.Inventory, live, applied *unstructured.Unstructured
 }
 
 // others returns the function of a policy that finds the owners of objects among all owners. Find
-// returns the owner with the name of its record; nil leaves the IDs that the objects carry. It is called by one
-// goroutine at a time.
+// returns the owner with the name of its record; nil leaves the IDs that the objects carry. It is
+// called by one goroutine at a time.
 func others(
 	f Format, find func(o owner.Owner, namespace string) owner.Owner,
 ) func(live, applied *unstructured.Unstructured) plan.Others {

@@ -300,7 +300,7 @@ func (w writeMode) decideServerSide(
 	}
 	step.Contested = append(left, step.Contested...)
 	w.keepManifest(step, manifest)
-	if want, err = w.recorded(want, manifest, step.Have); err != nil {
+	if want, err = w.recorded(step, want, described); err != nil {
 		return err
 	}
 	step.Op, step.Want = Create, want

@@ -45,8 +45,8 @@ func (w writeMode) keepApplied(want *unstructured.Unstructured) (ok bool, err er
 	return true, nil
 }
 
-// Kept returns the annotations by which an object that is stored in a given form says that a desired
-// object was applied to it, as steps of the plan have that; nil if the plan keeps a plain copy.
+// Kept returns the annotations by which an object that is stored in a given form says that a
+// desired object was applied to it; nil if the plan keeps a plain copy.
 func (p *Plan) Kept(desired, stored *unstructured.Unstructured) map[string]string {
 	if p.Keeper == nil {
 		return nil
@@ -136,15 +136,22 @@ func (w writeMode) seal(m merged, live *unstructured.Unstructured) (merged, erro
 	return m, nil
 }
 
-// recorded returns the object of a server-side apply with what the keeper says of it. Manifest is
-// the described object.
+// recorded returns the object of a server-side apply with what the keeper says of it. Described is
+// the manifest, with the live values of fields that are left to controllers.
 func (w writeMode) recorded(
-	want, manifest, live *unstructured.Unstructured,
+	step *Step, want, described *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	if w.keeper == nil {
 		return want, nil
 	}
-	described := manifest.DeepCopy()
+	live, err := step.Have, error(nil)
+	described = described.DeepCopy()
+	step.keepReplicas(described)
+	if live != nil {
+		if described, err = w.ignore.KeepDescribed(described, live); err != nil {
+			return nil, fmt.Errorf("keep the configuration: %w", err)
+		}
+	}
 	kept, err := w.keepApplied(described)
 	if err != nil {
 		return nil, err

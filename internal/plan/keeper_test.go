@@ -13,8 +13,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// counting is a keeper that keeps a plain copy, and a seal with the number of the fields of the data
-// that is stored.
+// counting is a keeper that keeps a plain copy, and a seal with the number of fields of the stored
+// data.
 type counting struct{}
 
 func (counting) Applied(want *unstructured.Unstructured) (text string, ok bool, err error) {
@@ -194,14 +194,14 @@ func TestLabelMarks(t *testing.T) {
 		p.Retain = []plan.Annotation{{Key: "stay"}}
 	})
 	step = only(t, p, err)
-	if want := `{"metadata":{"labels":{"app":null,"orphaned":""},"uid":"u"}}`; step.Op != plan.Orphan ||
-		string(step.Patch.Data) != want {
+	want := `{"metadata":{"labels":{"app":null,"orphaned":""},"uid":"u"}}`
+	if step.Op != plan.Orphan || string(step.Patch.Data) != want {
 		t.Errorf("an object that leaves: %s with %s, want %s", step.Op, step.Patch.Data, want)
 	}
 }
 
-// TestTakeoverMerges covers that who takes an object over goes on from what its former owner has
-// applied, and an object of the set does not.
+// TestTakeoverMerges covers that what the former owner has applied to an object is the base of its
+// takeover, and not that of an object of the set.
 func TestTakeoverMerges(t *testing.T) {
 	annotated := "  annotations:\n    theirs: '{\"data\":{\"a\":\"1\",\"b\":\"2\"}," +
 		"\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"}'\ndata: {a: '1', b: '2', z: '3'}"
@@ -262,8 +262,9 @@ func TestKeeperRecordsLeftFields(t *testing.T) {
 	scaler := "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\n" +
 		"spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}"
 	objects := make([]*unstructured.Unstructured, 3)
-	for i, text := range []string{web + "spec: {replicas: 3, paused: true}", web + "spec: {replicas: 2}",
-		scaler} {
+	for i, text := range []string{
+		web + "spec: {replicas: 3, paused: true}", web + "spec: {replicas: 2}", scaler,
+	} {
 		objects[i] = &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(text), &objects[i].Object); err != nil {
 			t.Fatal(err)

@@ -33,8 +33,8 @@ func (w writeMode) base(
 	return applied, false, err
 }
 
-// appliedByOthers returns what the former owner of a live object, or kubectl, has applied to it last;
-// nil if that is not known. Who takes the object over goes on from there.
+// appliedByOthers returns what the former owner of a live object, or kubectl, has applied to it
+// last: the base of a takeover. It is nil if that is not known.
 func (w writeMode) appliedByOthers(live *unstructured.Unstructured) *unstructured.Unstructured {
 	for _, key := range w.owner.Applied {
 		if applied := appliedTo(live, key); applied != nil {

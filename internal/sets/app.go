@@ -111,7 +111,9 @@ func (s *appSet) PrepareApply(
 	}
 	op.format = &appWork{
 		set: s, options: o.PlanOptions,
-		prepare: func(ctx context.Context, o packages.PlanOptions) (appRecord, *packages.Operation, error) {
+		prepare: func(
+			ctx context.Context, o packages.PlanOptions,
+		) (appRecord, *packages.Operation, error) {
 			opened, err := client.OpenSet(ctx, apps.DeployRequest{
 				App: s.name(), Group: s.request.Group, Resources: copies(resources), Patch: o.NoPrune,
 				Filter:         o.Filter,
@@ -154,7 +156,9 @@ func (s *appSet) PrepareDestroy(
 	client := s.client(c)
 	work := &appWork{
 		set: s, options: o.PlanOptions,
-		prepare: func(ctx context.Context, o packages.PlanOptions) (appRecord, *packages.Operation, error) {
+		prepare: func(
+			ctx context.Context, o packages.PlanOptions,
+		) (appRecord, *packages.Operation, error) {
 			opened, err := client.OpenSetDeletion(ctx, apps.DeleteRequest{
 				App: s.name(), Search: apps.SearchOptions{RecordedKinds: true},
 				Run: apps.RunOptions{PlanPolicy: apps.PlanPolicy{KeepLeaving: true}},
@@ -272,11 +276,11 @@ type appRecord interface {
 	Shape(*plan.Policy)
 	Owners(live, applied *unstructured.Unstructured) []owner.Owner
 	Config() *config.Config
-	// Planned tells the app the plan that is going to be run, and checks it.
-	Planned(context.Context, *plan.Plan) error
-	// Started tells the app the context of a run that writes, and Ended makes what follows it.
-	Started(context.Context)
-	Ended(ctx context.Context, err error) error
+	// SetPlan sets the plan that is going to be run, and checks it.
+	SetPlan(context.Context, *plan.Plan) error
+	// SetRun sets the context of a run that writes. Finish makes what follows the run.
+	SetRun(context.Context)
+	Finish(ctx context.Context, err error) error
 }
 
 // formatOf returns the format of an app.
@@ -303,7 +307,7 @@ func (w *appWork) makePlan(ctx context.Context, op *Operation) (err error) {
 		return w.set.nativeError(err)
 	}
 	op.Plan, op.Recorded, op.Unfinished = w.work.Plan(), false, false
-	if err := w.app.Planned(ctx, op.Plan); err != nil {
+	if err := w.app.SetPlan(ctx, op.Plan); err != nil {
 		return w.set.nativeError(err)
 	}
 	if a := w.app.App(); a != nil && a.Exists() {
@@ -360,11 +364,11 @@ func (w *appWork) run(
 ) (event.Summary, error) {
 	writes := options.DryRun == engine.DryRunNone
 	if writes {
-		w.app.Started(ctx)
+		w.app.SetRun(ctx)
 	}
 	summary, err := w.work.Run(ctx, options, sink)
 	if writes {
-		err = w.app.Ended(ctx, err)
+		err = w.app.Finish(ctx, err)
 	}
 	return summary, w.set.nativeError(err)
 }

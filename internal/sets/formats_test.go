@@ -365,7 +365,8 @@ func TestFormatsVersions(t *testing.T) {
 	eachFormat(t, func(t *testing.T, w *setWorld) {
 		const versioned = "kapp.k14s.io/versioned: ''"
 		w.write("a.yaml", mapText("a", "x: '1'", versioned))
-		w.write("b.yaml", mapText("b", "x: '1'", `config.kubernetes.io/depends-on: /namespaces/demo/ConfigMap/a`))
+		w.write("b.yaml", mapText("b", "x: '1'",
+			"config.kubernetes.io/depends-on: /namespaces/demo/ConfigMap/a"))
 		w.expect("new", ops(w.mustApply()), "a-ver-1: create, b: create")
 		w.write("a.yaml", mapText("a", "x: '2'", versioned))
 		w.expect("changed", ops(w.mustApply()), "a-ver-1: unchanged, a-ver-2: create, b: unchanged")
