@@ -86,6 +86,9 @@ func (w writeMode) decideClientSide(
 			return err
 		}
 	}
+	if step.Desired = nil; w.keeper != nil {
+		step.Desired = want.DeepCopy()
+	}
 	applied, annotated, err := w.base(step.Have)
 	if err != nil {
 		return err

@@ -280,3 +280,36 @@ func TestKeeperRecordsLeftFields(t *testing.T) {
 		t.Errorf("got %s: %s", step.Op, last)
 	}
 }
+
+// TestKeeperForgets covers that what is created in place of an object, and what is decided again,
+// is the manifest, although the copy lacks a part of it.
+func TestKeeperForgets(t *testing.T) {
+	live := oneOfA + "  annotations:\n    seal: i\n" + keptA + "data: {a: '1'}"
+	p, err := kept(t, one+"data: {a: '2'}\nimmutable: false", live, func(p *plan.Policy) {
+		p.Keeper = forgetful{}
+	})
+	step := only(t, p, err)
+	manifest, err := p.Manifest(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, has := manifest.Object["immutable"]; !has || manifest.GetAnnotations()["last"] == "" {
+		t.Errorf("created in its place: %v", manifest.Object)
+	}
+	again, err := p.Replan(step, step.Have)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, has := again.Want.Object["immutable"]; !has {
+		t.Errorf("decided again: %v", again.Want.Object)
+	}
+}
+
+// forgetful is a keeper whose copies lack a field.
+type forgetful struct{ counting }
+
+func (f forgetful) Applied(want *unstructured.Unstructured) (text string, ok bool, err error) {
+	bare := want.DeepCopy()
+	delete(bare.Object, "immutable")
+	return f.counting.Applied(bare)
+}

@@ -61,6 +61,8 @@ func (p *Plan) redecide(
 // described returns a copy of the desired object of a step that creates or updates.
 func (p *Plan) described(step *Step) (*unstructured.Unstructured, error) {
 	switch {
+	case !p.mergesByServer(step) && step.Desired != nil:
+		return step.Desired.DeepCopy(), nil
 	case !p.mergesByServer(step) && step.Have != nil:
 		// Want is the merged object, whose annotation holds the desired one.
 		want := appliedTo(step.Want, p.LastApplied)
@@ -131,7 +133,9 @@ func (p *Plan) Manifest(step *Step) (*unstructured.Unstructured, error) {
 	}
 	want := step.Want.DeepCopy()
 	if !p.mergesByServer(step) && p.LastApplied != "" {
-		if want = appliedTo(step.Want, p.LastApplied); want == nil {
+		if step.Desired != nil {
+			want = step.Desired.DeepCopy()
+		} else if want = appliedTo(step.Want, p.LastApplied); want == nil {
 			return nil, errors.New("recreate: the object lacks the applied configuration")
 		}
 		if _, err := p.writeMode().keepApplied(want); err != nil {
