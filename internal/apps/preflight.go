@@ -28,9 +28,9 @@ func (d *Deployment) preflight(ctx context.Context, changes []*change.Change) er
 	return d.checkPlanned(ctx, writes, d.req.Run.ServerSide)
 }
 
-// checkPlanned runs the preflight checks on writes.
+// checkPlanned runs the preflight checks on writes. Patches means that updates are patches.
 func (d *Deployment) checkPlanned(
-	ctx context.Context, writes []preflight.PlannedWrite, serverSide bool,
+	ctx context.Context, writes []preflight.PlannedWrite, patches bool,
 ) error {
 	configured, err := d.config.PreflightChecks(preflight.Exists)
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *Deployment) checkPlanned(
 		return nil
 	}
 	return preflight.Run(ctx, names, writes, preflight.Cluster{
-		ServerSideApply: serverSide, RulesReview: rulesReview, Reviewer: d.Cluster,
+		ServerSideApply: patches, RulesReview: rulesReview, Reviewer: d.Cluster,
 		Resource: d.servedResource, Get: d.getObject,
 	})
 }

@@ -80,20 +80,22 @@ func (s *Set) Plan() *plan.Plan { return s.plan }
 func (s *Set) checkBefore(ctx context.Context, p *plan.Plan) error {
 	var writes []preflight.PlannedWrite
 	for i := range p.Steps {
-		if step := &p.Steps[i]; step.Op.Writes() {
+		step := &p.Steps[i]
+		if step.Op == plan.Create || step.Op == plan.Update || step.Op == plan.Delete {
 			writes = append(writes, preflight.PlannedWrite{
 				Delete: step.Op == plan.Delete, New: step.Want, Existing: step.Have,
 			})
 		}
 	}
-	return s.checkPlanned(ctx, writes, p.ServerSide)
+	return s.checkPlanned(ctx, writes, true)
 }
 
 // Shape adds to a policy how the objects of the app are marked, and what kapp finds on them.
 func (s *Set) Shape(p *plan.Policy) {
 	shapePolicy(p, s.app, s.hasApplied)
 	p.Keeper = keeper{s.config}
-	p.Fit = s.config.Own().Fit
+	own := s.config.Own()
+	p.Fit, p.Sensitive = own.Fit, own.Masks
 }
 
 // shapePolicy adds to a policy how the objects of an app are marked. HasApplied reports whether the

@@ -67,8 +67,8 @@ func (s *SetDeletion) Owners(live, applied liveObject) []owner.Owner {
 }
 
 // Load returns the objects that carry the label of the app, and the live objects. Objects that
-// controllers created with this label are no members. An app that may have more objects than can be
-// listed is an *UnlistableError.
+// controllers created with this label are members only if they are annotated for it. An app that
+// may have more objects than can be listed is an *UnlistableError.
 func (s *SetDeletion) Load(ctx context.Context) (*record.State, error) {
 	if !s.Found() {
 		return &record.State{}, nil
@@ -81,7 +81,8 @@ func (s *SetDeletion) Load(ctx context.Context) (*record.State, error) {
 	}
 	state := stateOf(s.app, s.objects)
 	for _, obj := range s.objects {
-		if ref := object.RefOf(obj); resource.IsGenerated(obj) && state.Live[ref] == nil {
+		deleted := resource.IsGenerated(obj) || resource.HasAnnotation(obj, resource.AnnOwnedForDeletion)
+		if ref := object.RefOf(obj); deleted && state.Live[ref] == nil {
 			state.Members, state.Live[ref] = append(state.Members, record.Member{Ref: ref}), obj
 		}
 	}

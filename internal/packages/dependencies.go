@@ -144,7 +144,7 @@ func constraints(
 	graph, err := changegraph.Build(nodes, changegraph.Options{KeepCycles: true})
 	if err == nil && graph.Waits() > maxWaits {
 		err = fmt.Errorf("change rules let objects wait for others more than %d times: name smaller "+
-			"groups, or deploy the objects as an app", maxWaits)
+			"groups", maxWaits)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -140,20 +140,34 @@ var strategies = map[string][]string{
 func (p *Package) CheckAppAnnotations() error {
 	var errs []error
 	for _, obj := range p.Objects {
-		add := func(err error) {
-			errs = append(errs, fmt.Errorf("%s: %s: %w", obj.Origin, object.RefOf(obj.Unstructured), err))
-		}
 		_, labelled := object.LabelsOf(obj.Unstructured).Lookup(resource.LabelConfig)
 		if isAppConfig(obj.Object) || labelled {
-			add(errAppConfig)
+			errs = append(errs, located(obj, errAppConfig))
 			continue
 		}
 		annotations := obj.GetAnnotations()
 		for _, key := range slices.Sorted(maps.Keys(annotations)) {
 			if way, ok := unhonoured[key]; ok {
-				add(&AnnotationError{key, fmt.Errorf(
-					"it is not honoured in packages: %s, or deploy the objects as an app", way)})
+				errs = append(errs, located(obj, &AnnotationError{key, fmt.Errorf(
+					"it is not honoured in packages: %s, or deploy the objects as an app", way)}))
 			}
+		}
+	}
+	return errors.Join(errors.Join(errs...), CheckAppValues(p.Objects))
+}
+
+// located returns an error of an object with its file and document.
+func located(obj manifest.Object, err error) error {
+	return fmt.Errorf("%s: %s: %w", obj.Origin, object.RefOf(obj.Unstructured), err)
+}
+
+// CheckAppValues returns an error for every annotation of kapp that has an invalid value.
+func CheckAppValues(objects []manifest.Object) error {
+	var errs []error
+	for _, obj := range objects {
+		add := func(err error) { errs = append(errs, located(obj, err)) }
+		annotations := obj.GetAnnotations()
+		for _, key := range slices.Sorted(maps.Keys(annotations)) {
 			if allowed, ok := strategies[key]; ok && !slices.Contains(allowed, annotations[key]) {
 				add(&AnnotationError{key, fmt.Errorf("%q is none of %q", annotations[key], allowed[1:])})
 			}

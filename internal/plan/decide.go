@@ -266,7 +266,7 @@ func (w writeMode) decideServerSide(
 	manifest := want
 	if w.fit != nil && step.Have != nil {
 		var err error
-		if want, err = w.fit(want, step.Have, nil); err != nil {
+		if want, err = w.fit(want, step.Have, w.ownApplied(step.Have)); err != nil {
 			return err
 		}
 	}

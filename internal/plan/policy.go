@@ -119,6 +119,10 @@ type Policy struct {
 	// was applied last, nil if that is not known. It changes no argument. Nil: there are no rules.
 	Fit Fit
 
+	// Sensitive reports whether the content of an object is never printed. Nil: that of Secrets and of
+	// what takes values from them is not.
+	Sensitive func(*unstructured.Unstructured) bool
+
 	// OnlyClientSide makes an apply behave as that of kpt live: objects that are too large for
 	// LastApplied fail, what the set has applied server-side before is not removed, and nulls of
 	// custom resources are sent.

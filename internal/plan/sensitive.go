@@ -46,8 +46,15 @@ func MarkSensitive(steps []*Step, sources [][]object.Ref) {
 	}
 }
 
-// markSensitive marks the objects that hold values of Secrets.
+// markSensitive marks the objects that hold values of Secrets, or of which the policy says so.
 func (b *builder) markSensitive() {
+	if private := b.in.Policy.Sensitive; private != nil {
+		for i := range b.nodes {
+			if n := &b.nodes[i]; n.object() != nil && private(n.object()) {
+				n.Sensitive, n.Diff = true, redactDiff(n.Diff)
+			}
+		}
+	}
 	steps, sources := make([]*Step, len(b.nodes)), make([][]object.Ref, len(b.nodes))
 	for i := range b.nodes {
 		steps[i], sources[i] = &b.nodes[i].Step, b.sourceRefs(i)

@@ -50,7 +50,9 @@ func openApp(ctx context.Context, r Request) (Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(checkRecords(s.objects), r.checkScripts(s.objects)); err != nil {
+	err = errors.Join(checkRecords(s.objects), packages.CheckAppValues(s.objects),
+		r.checkScripts(s.objects))
+	if err != nil {
 		return nil, err
 	}
 	if s.ruleFiles, err = r.readRuleFiles(ctx, files.Folders(r.Files)...); err != nil {

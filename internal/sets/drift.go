@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/apps/versions"
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -128,7 +129,7 @@ func (b *Baseline) compare(
 		}
 	}
 	if b.rules != nil && live != nil {
-		if want, err = b.rules.Rebase(live, want); err != nil {
+		if want, err = b.rules.Own().Fit(want, live, lastapplied.Original(live)); err != nil {
 			return nil, fmt.Errorf("%s: %w", d.live, err)
 		}
 	}

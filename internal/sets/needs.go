@@ -26,7 +26,6 @@ type Need struct {
 // Uses are the permissions that commands on one kind of set use.
 type Uses struct {
 	Objects []string            // verbs on objects of the set
-	Merged  string              // the verb on those that are applied server-side or left alone
 	Record  []access.Permission // in the namespace of the record
 }
 
@@ -37,7 +36,6 @@ const (
 	forLock    = "lock it"
 	forHistory = "keep its history"
 	forCauses  = "say why an object is not ready"
-	forMerges  = "apply its objects server-side, and leave them in the cluster"
 	forScalers = "leave replicas to autoscalers"
 	forList    = "list sets"
 	forOwner   = "see whether a Set owns it"
@@ -113,9 +111,6 @@ func (n *neededBy) addObject(ref object.Ref, resource schema.GroupResource) {
 		permission.Verb = verb
 		n.add(permission, forObjects, false)
 	}
-	if permission.Verb = n.uses.Merged; permission.Verb != "" {
-		n.add(permission, forMerges, true)
-	}
 	if ref.Group == "apps" {
 		n.add(access.Permission{Verb: "list", Group: plan.AutoscalerKind.Group,
 			Resource: "horizontalpodautoscalers", Namespace: ref.Namespace}, forScalers, true)
@@ -184,8 +179,7 @@ func (s *packageSet) Uses() Uses {
 // Uses returns what commands on an app use.
 func (s *appSet) Uses() Uses {
 	return Uses{
-		Objects: []string{"get", "list", "watch", "create", "update", "delete"},
-		Merged:  "patch",
+		Objects: []string{"get", "list", "watch", "create", "patch", "update", "delete"},
 		Record:  each("", "configmaps", "get", "list", "create", "update", "delete"),
 	}
 }
