@@ -95,7 +95,6 @@ func markObjects(p *plan.Policy, inv *inventory.Inventory) {
 	p.Owner.Annotation, p.Owner.ID = ownerKey, inv.ID
 	p.RecordNamespace = object.Ref{Kind: "Namespace", Name: inv.Ref.Namespace}
 	p.LastApplied = lastAppliedKey
-	p.Owner.Applied = []string{resource.AnnOriginal}
 }
 
 // AnnotationPolicy returns the part of a policy that annotations of objects decide, for any kind of

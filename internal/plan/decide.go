@@ -259,6 +259,7 @@ func (w writeMode) decideServerSide(
 	if !w.strict {
 		want = w.withoutLastApplied(diff.WithoutNulls(want))
 	}
+	text := want // for what the object says about itself
 	if w.encodes {
 		want, former.StaleData = diff.WithEncodedData(want),
 			diff.StaleStringData(step.Have, want, w.manager)
@@ -303,7 +304,7 @@ func (w writeMode) decideServerSide(
 	}
 	step.Contested = append(left, step.Contested...)
 	w.keepManifest(step, manifest)
-	if want, err = w.recorded(step, want, described); err != nil {
+	if want, err = w.recorded(step, want, text); err != nil {
 		return err
 	}
 	step.Op, step.Want = Create, want

@@ -136,8 +136,8 @@ func (w writeMode) seal(m merged, live *unstructured.Unstructured) (merged, erro
 	return m, nil
 }
 
-// recorded returns the object of a server-side apply with what the keeper says of it. Described is
-// the manifest, with the live values of fields that are left to controllers.
+// recorded returns the object of a server-side apply with what the keeper says of it: of what is
+// described, with the live values of fields that are left to others.
 func (w writeMode) recorded(
 	step *Step, want, described *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
@@ -148,6 +148,11 @@ func (w writeMode) recorded(
 	described = described.DeepCopy()
 	step.keepReplicas(described)
 	if live != nil {
+		for _, c := range step.Contested {
+			if c.Left {
+				c.Keep(described, live)
+			}
+		}
 		if described, err = w.ignore.KeepDescribed(described, live); err != nil {
 			return nil, fmt.Errorf("keep the configuration: %w", err)
 		}
