@@ -70,7 +70,7 @@ func Build(in Input) (*Plan, error) {
 	if err := p.setRecreated(); err != nil {
 		return nil, err
 	}
-	p.PreviewAll()
+	p.previewAll()
 	return p, nil
 }
 
