@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 )
 
 // An object whose updates are skipped is not written, whatever others do to it during the run.

@@ -1,11 +1,8 @@
 package apps
 
 import (
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/muster-deploy/muster/internal/event"
 )
 
 // A kind that a connection does not know, because it was opened before the kind was defined, is

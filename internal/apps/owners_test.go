@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // own makes one ConfigMap the owner of another.

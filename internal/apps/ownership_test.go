@@ -2,18 +2,8 @@ package apps
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // marked returns a ConfigMap with the mark of another owner.

@@ -62,9 +62,9 @@ func (in Input) changesReplicas(want, live *unstructured.Unstructured) bool {
 	return in.Policy.ServerSide && slices.Contains(ownersOfReplicas(live), in.Policy.Manager)
 }
 
-// AutoscalersByTarget returns the autoscalers by the objects that they scale. Live ones that are
+// autoscalersByTarget returns the autoscalers by the objects that they scale. Live ones that are
 // desired otherwise, or that the run would delete, do not count.
-func (in Input) AutoscalersByTarget() map[object.Ref]*unstructured.Unstructured {
+func (in Input) autoscalersByTarget() map[object.Ref]*unstructured.Unstructured {
 	if !in.Policy.LeaveReplicas {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (in Input) AutoscalersByTarget() map[object.Ref]*unstructured.Unstructured 
 		}
 	}
 	for _, live := range in.Autoscalers {
-		retained := in.Policy.Retains(live)
+		retained := in.Policy.retains(live)
 		if target := targetOf(live); targets[target] == nil &&
 			(retained || !ignored.Has(object.RefOf(live))) {
 			targets[target] = live
@@ -89,7 +89,7 @@ func (in Input) AutoscalersByTarget() map[object.Ref]*unstructured.Unstructured 
 // ReplicasBesideAutoscalers returns the autoscalers of the desired objects that set their replicas
 // themselves, by these objects.
 func ReplicasBesideAutoscalers(desired []Desired) map[object.Ref]object.Ref {
-	scaled := Input{Desired: desired, Policy: Policy{LeaveReplicas: true}}.AutoscalersByTarget()
+	scaled := Input{Desired: desired, Policy: Policy{LeaveReplicas: true}}.autoscalersByTarget()
 	found := map[object.Ref]object.Ref{}
 	for _, d := range desired {
 		ref := object.RefOf(d.Object)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"go.yaml.in/yaml/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
