@@ -38,14 +38,6 @@ func (d *Deletion) Found() bool { return d.app != nil }
 // App returns the app; nil if it does not exist.
 func (d *Deletion) App() *app.App { return d.app }
 
-// Identity returns the namespace, name and label of the app, by which a saved plan knows it.
-func (d *Deletion) Identity() string {
-	if !d.Found() {
-		return d.req.App.Namespace + "/" + d.req.App.Name
-	}
-	return identity(d.app)
-}
-
 // openDeletion returns a deletion of the app, or of the app of the previous name, without changes.
 func (c *Client) openDeletion(ctx context.Context, r DeleteRequest) (*Deletion, error) {
 	d := &Deletion{Client: c, req: r}
