@@ -47,8 +47,8 @@ func TestOwnerIsNotRecreated(t *testing.T) {
 	check(t, "value", data["value"].(string), "1")
 }
 
-// An object that is left in the cluster loses its owner reference to the record of the app: it would
-// be deleted with the record.
+// An object that is left in the cluster loses its owner reference to the record of the app: it
+// would be deleted with the record.
 func TestRetainedLosesReferenceToRecord(t *testing.T) {
 	retained := `{apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: ` +
 		`{kapp.k14s.io/delete-strategy: orphan}}}`

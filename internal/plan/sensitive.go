@@ -17,9 +17,9 @@ func (p *Plan) SecretTexts() *diff.Masker {
 	return diff.SecretTexts(objects...)
 }
 
-// markSensitive marks the objects that hold values of Secrets: those that take a value from a Secret,
-// or from another marked object. Values that the live object took count too, because it still holds
-// them.
+// markSensitive marks the objects that hold values of Secrets: those that take a value from a
+// Secret, or from another marked object. Values that the live object took count too, because it
+// still holds them.
 func (b *builder) markSensitive() {
 	takers := map[object.Ref][]int{}
 	var open []int
