@@ -23,12 +23,6 @@ import (
 	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
-// realRun is the options of a run that is no dry run, with the defaults.
-var realRun = engine.Options{DryRun: engine.DryRunNone}
-
-// quietRun is that of a run without the causes why objects are not ready.
-var quietRun = engine.Options{DryRun: engine.DryRunNone, NoCauses: true}
-
 var (
 	configMapKind   = schema.GroupKind{Kind: "ConfigMap"}
 	secretKind      = schema.GroupKind{Kind: "Secret"}

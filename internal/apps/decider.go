@@ -12,9 +12,6 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/diff"
-	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
@@ -40,55 +37,10 @@ type decider struct {
 	ctx context.Context // of the run, for looking up the owners of objects
 }
 
-// Complete returns the step of the change to an object with the values that it takes from others.
-func (d decider) Complete(
-	step *plan.Step, want *unstructured.Unstructured,
-) (*plan.Step, error) {
-	before := WorkOf(step.Tag).Change
-	if err := d.checkLabels(step.Draft, want); err != nil {
-		return nil, err
-	}
-	d.deciding.Lock()
-	defer d.deciding.Unlock()
-	owned := d.Ownership(before)
-	c, err := before.Complete(want)
-	if err != nil {
-		return nil, err
-	}
-	if d.options.Conflicts == plan.NoteConflicts && c.Op == change.Update {
-		now := d.Ownership(c)
-		now.Contested = owned.Contested // findOwners has read them
-		d.owned[step.Ref] = now
-	}
-	next, err := d.step(c)
-	if err != nil {
-		return nil, err
-	}
-	carryOver(step, &next)
-	next.Tag = &Work{Change: c}
-	return &next, nil
-}
-
-// checkLabels returns an error if a draft and the completed object differ in the labels by which
-// the app finds its objects.
-func (d decider) checkLabels(draft, want *unstructured.Unstructured) error {
-	key, _, err := d.app.Label()
-	if err != nil {
-		return err
-	}
-	for _, key := range []string{key, resource.LabelAssociation} {
-		if object.LabelsOf(want).Get(key) != object.LabelsOf(draft).Get(key) {
-			return fmt.Errorf("the label %s cannot be substituted: it names the owner of the object", key)
-		}
-	}
-	return nil
-}
-
 // carryOver copies into a step that was decided again what it has in common with the one before.
 func carryOver(step, next *plan.Step) {
 	next.Ref, next.Source, next.Wait, next.Timeout = step.Ref, step.Source, step.Wait, step.Timeout
 	next.Needs, next.After, next.Rank = step.Needs, step.After, step.Rank
-	next.Draft, next.Substitutions, next.Leaving = step.Draft, step.Substitutions, step.Leaving
 	next.Sensitive = next.Sensitive || step.Sensitive
 }
 
@@ -98,18 +50,9 @@ func (d decider) Amend(
 	step *plan.Step, stored *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	w := WorkOf(step.Tag)
-	if w.Change.New == nil {
-		return nil, nil
-	}
 	wanted := w.Change.New
-	if step.Op == plan.Update {
-		var err error
-		d.deciding.Lock()
-		wanted, err = d.recordedForm(w.Change, step.Have)
-		d.deciding.Unlock()
-		if err != nil {
-			return nil, err
-		}
+	if wanted == nil {
+		return nil, nil
 	}
 	if w.original == "" {
 		applied := stored
@@ -135,43 +78,22 @@ func (d decider) Replan(
 	w := WorkOf(step.Tag)
 	c := w.Change
 	switch {
-	case live == nil && d.options.LeaveForeign:
-		return nil, errors.New("it was deleted by somebody else meanwhile; apply once more to create it")
 	case live == nil:
 		return nil, refused
-	case step.Op == plan.Unchanged, step.Op == plan.Orphan:
-		// The user saw no change of it, or that it stays.
+	case step.Op == plan.Unchanged: // the user saw no change of it
 		next := *step
 		next.Have = live
-		if !isMember(d.app, live) { // others took or recreated it
-			next.Patch = diff.Patch{}
-		}
-		return &next, d.setRecreate(&next, c)
+		return &next, nil
 	case c.ApplyOp() == change.Delete:
-		if err := d.checkMember(step.Op, live); err != nil {
+		if err := d.checkMember(live); err != nil {
 			return nil, err
 		}
 	}
 	d.deciding.Lock() // masked values are numbered across all changes
 	defer d.deciding.Unlock()
-	if d.options.LeaveForeign && c.New != nil {
-		if why := d.foreignReason(c.New, live); why != "" {
-			next := *step
-			next.Have = live
-			leaveToOthers(&next, c, why)
-			return &next, nil
-		}
-	}
 	w.Existed = w.Existed || step.Op == plan.Create
 	rebased, err := c.Rework(live, RequestError(c, c.ApplyOp(), refused), d.masker)
-	switch {
-	case errors.As(err, new(*change.OvertakenError)) && d.options.LeaveForeign:
-		err = overtaken(c.ApplyOp(), refused)
-	case err != nil && c.ApplyOp() == change.Update && d.options.MaskValues && step.Sensitive:
-		err = fmt.Errorf("others changed it meanwhile: %w", refused) // without the difference
-	}
-	if err == nil && !d.options.LeaveForeign && c.ApplyOp() == change.Add &&
-		rebased.Op == change.Update {
+	if err == nil && c.ApplyOp() == change.Add && rebased.Op == change.Update {
 		err = d.checkOwner(d.ctx, c.New, live)
 	}
 	if err != nil {
@@ -197,7 +119,7 @@ func (d decider) Exclude(step *plan.Step) (*plan.Step, error) {
 		c = w.Rebased
 	}
 	var err error
-	next.Obstacles, err = d.obstacles(c, step.TooMany)
+	next.Obstacles, err = obstacles(c, step.TooMany)
 	return &next, err
 }
 
@@ -215,38 +137,10 @@ func (d decider) Recreate(step *plan.Step) (*plan.Step, error) {
 	return &next, err
 }
 
-// setRecreate sets what is created in place of an unchanged object that is being deleted.
-func (d decider) setRecreate(step *plan.Step, c *change.Change) (err error) {
-	if d.options.RecreateDeleted && step.Op == plan.Unchanged && c.New != nil &&
-		step.Have.GetDeletionTimestamp() != nil {
-		step.Recreate, err = d.signed(c.New, c.New, nil)
-	}
-	return err
-}
-
-// overtaken returns the error of a native run about an object that others have created or changed
-// since the plan was made, so that another change would be needed.
-func overtaken(op change.Op, refused error) error {
-	if op == change.Add {
-		return fmt.Errorf("somebody else created it meanwhile; apply once more to take it over: %w",
-			refused)
-	}
-	return fmt.Errorf("others changed it meanwhile in what the manifest sets; apply once more: %w",
-		refused)
-}
-
 // checkMember returns an error if an object to be deleted does not belong to the app any more.
-func (d decider) checkMember(op plan.Op, live *unstructured.Unstructured) error {
+func (d decider) checkMember(live *unstructured.Unstructured) error {
 	if isMember(d.app, live) {
-		others := othersOf(d.app, lastapplied.Original(live), live)
-		if !d.options.LeaveForeign || op != plan.Delete || len(others) == 0 {
-			return nil
-		}
-		return fmt.Errorf("it belongs to %s since its deletion was planned",
-			owner.Text(d.nameOwners(others, live.GetNamespace())))
-	}
-	if d.options.LeaveForeign {
-		return errors.New("others took it out of the app since its deletion was planned")
+		return nil
 	}
 	return fmt.Errorf("%s is not deleted: others took it out of the app since its deletion was "+
 		"planned", resource.Describe(live))

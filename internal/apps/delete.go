@@ -15,6 +15,7 @@ type DeleteRequest struct {
 	Search           SearchOptions
 	Run              RunOptions
 	Review           Review
+	KeepLeaving      bool // the record stays while objects are leaving
 	ForgetUnlistable bool // delete the record although objects may be left that the user may not list
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/record"
 )
 
@@ -33,61 +32,11 @@ type Deletion struct {
 	trimmed    int // how many change records the run deleted
 }
 
-// PrepareDelete reads the objects of an app and makes the plan that deletes them. The plan of an
-// app that does not exist is empty. It changes nothing in the cluster, and prints notes alone. The
-// caller holds the lock of the app (LockSet) until the deletion has run. Of the request, Review and
-// Run.Engine do not count.
-func (c *Client) PrepareDelete(ctx context.Context, r DeleteRequest) (*Deletion, error) {
-	d, err := c.openDeletion(ctx, r)
-	if err != nil || !d.Found() {
-		return d, err
-	}
-	if err := d.calculate(ctx); err != nil {
-		return nil, err
-	}
-	if err := d.checkWrites(ctx); err != nil {
-		return nil, err
-	}
-	return d, d.run.buildPlan()
-}
-
 // Found reports whether the app exists.
 func (d *Deletion) Found() bool { return d.app != nil }
 
 // App returns the app; nil if it does not exist.
 func (d *Deletion) App() *app.App { return d.app }
-
-// Identity returns the namespace, name and label of the app, by which a saved plan knows it.
-func (d *Deletion) Identity() string {
-	if !d.Found() {
-		return d.req.App.Namespace + "/" + d.req.App.Name
-	}
-	return identity(d.app)
-}
-
-// Plan returns the plan of the changes.
-func (d *Deletion) Plan() *plan.Plan {
-	if !d.Found() {
-		return &plan.Plan{Destroys: true}
-	}
-	return d.run.plan
-}
-
-// Run runs the plan, once, and deletes the record if no object is left. BeforeForget of the options
-// is called for an app without a record, too. A dry run writes no record. The error is that of the
-// record; how the steps went is in the summary.
-func (d *Deletion) Run(
-	ctx context.Context, o engine.Options, sink event.Sink,
-) (event.Summary, error) {
-	if !d.Found() {
-		if o.BeforeForget != nil {
-			return event.Summary{}, o.BeforeForget(ctx, func(context.Context) error { return nil })
-		}
-		return event.Summary{}, nil
-	}
-	summary, unrecorded, after := d.execute(ctx, o, silent(sink))
-	return summary, errors.Join(unrecorded, after)
-}
 
 // openDeletion returns a deletion of the app, or of the app of the previous name, without changes.
 func (c *Client) openDeletion(ctx context.Context, r DeleteRequest) (*Deletion, error) {
@@ -134,11 +83,7 @@ func (d *Deletion) calculate(ctx context.Context) error {
 	some := Filter(d.objects, matching)
 	d.run = &Run{
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: config.Default(), app: d.app,
-		deletes: true, nameOwners: d.nameOwners(ctx), missed: d.missed,
-	}
-	d.run.others = excluding(d.objects, matching)
-	if d.req.Run.GuardDeletes {
-		d.run.staying = d.run.others
+		deletes: true, others: excluding(d.objects, matching),
 	}
 	if err := d.run.calculate(some, nil); err != nil {
 		return err
@@ -208,14 +153,10 @@ const ChangesToKeep = 200
 func (d *Deletion) execute(
 	ctx context.Context, o engine.Options, start output,
 ) (summary event.Summary, unrecorded, after error) {
-	if o.DryRun != engine.DryRunNone {
-		summary, unrecorded = d.run.apply(ctx, record.Discard{}, o, start)
-		return summary, unrecorded, nil
-	}
 	namespaces := append(
 		namespacesOf(nil, withoutTransient(d.objects)),
 		d.app.Meta.LastDeployment.Namespaces...)
-	records := d.run.runRecord(d.app)
+	records := &runRecord{}
 	records.begin = func(ctx context.Context) error {
 		return d.app.Begin(ctx, "delete", namespaces, false)
 	}
@@ -226,7 +167,7 @@ func (d *Deletion) execute(
 		succeeded := state.Result == record.RunSucceeded
 		if succeeded && !d.partial {
 			deleted := false
-			if deleted, after = d.deleteRecord(closing, records.before); deleted {
+			if deleted, after = d.deleteRecord(closing, nil); deleted {
 				return nil
 			}
 		}
@@ -287,7 +228,7 @@ func (d *Deletion) deleteRecord(
 		}
 	}
 	var leaving []liveObject
-	if d.req.Run.KeepLeaving {
+	if d.req.KeepLeaving {
 		left = slices.DeleteFunc(slices.Clone(left), func(o liveObject) bool { // others go with owners
 			return resource.IsTransient(o) && !resource.IsGenerated(o)
 		})

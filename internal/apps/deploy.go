@@ -8,8 +8,6 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // DeployRequest asks to deploy an app.
@@ -25,13 +23,12 @@ type DeployRequest struct {
 	Filter      filter.Flags        // of inputs and live objects
 	Patch       bool                // delete nothing
 	AllowEmpty  bool                // an app without inputs loses all of its objects
-	MaxPrune    plan.PruneLimit     // of the objects of the app
 
 	Search            SearchOptions
-	AllKinds          bool        // search all kinds, and not only those that the app is known to have
-	Adopt             bool        // adopt live objects without the label of the app
-	OverrideOwnership bool        // adopt objects of other apps and owners
-	AdoptObjects      *object.Set // adopt these, whoever owns them
+	AllKinds          bool // search all kinds, and not only those that the app is known to have
+	Owners            bool // the plan needs the owners of the fields of all live objects
+	Adopt             bool // adopt live objects without the label of the app
+	OverrideOwnership bool // adopt objects of other apps and owners
 	// AdoptFrom names the apps in the namespace of this app whose objects it may adopt; empty for
 	// those that OverrideOwnership allows.
 	AdoptFrom      []string
@@ -106,7 +103,7 @@ func (c *Client) proposeDeployment(
 	if r.Review.Serve != nil {
 		return nil, result, r.Review.Serve(ctx, run)
 	}
-	if err := d.checkPruned(); err != nil {
+	if err := d.checkStrategies(); err != nil {
 		return nil, result, err
 	}
 	if r.Review.DryRun {

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/base/limit"
@@ -89,10 +88,6 @@ func TestDeployAgain(t *testing.T) {
 		{"dry run", func(r *DeployRequest) { r.Review.DryRun = true }, []string{configMap("a",
 			"2")}, 2,
 			"configmap/a configmap/b configmap/web", ""},
-		{"limit of pruning", func(r *DeployRequest) { limitPrune(r, "0") }, []string{configMap("a", "2")},
-			2, "configmap/a configmap/b configmap/web", "1 of 2 objects would be pruned"},
-		{"within the limit", func(r *DeployRequest) { limitPrune(r, "50%") },
-			[]string{configMap("a", "2")}, 2, "configmap/a configmap/web", ""},
 		{"all kinds", func(r *DeployRequest) { r.AllKinds = true }, []string{configMap("a", "1")},
 			1, "configmap/a configmap/web", ""},
 	} {
@@ -110,13 +105,6 @@ func TestDeployAgain(t *testing.T) {
 			}
 			check(t, "objects", w.objects(), tc.objects)
 		})
-	}
-}
-
-// limitPrune sets the limit of a request.
-func limitPrune(r *DeployRequest, limit string) {
-	if err := r.MaxPrune.Set(limit); err != nil {
-		panic(err)
 	}
 }
 
@@ -378,28 +366,6 @@ func TestDeployRuleNeedsStoredObject(t *testing.T) {
 	live := w.cluster.Object(configMapRef("a"))
 	if live.GetAnnotations()["kapp.k14s.io/original-diff-md5"] == "" {
 		t.Error("nothing is recorded")
-	}
-}
-
-// TestDeployHintsRecreation updates an immutable object with and without the hint.
-func TestDeployHintsRecreation(t *testing.T) {
-	invalid := apierrors.NewInvalid(configMapKind, "a", field.ErrorList{
-		field.Forbidden(field.NewPath("spec"), "field is immutable"),
-	})
-	for _, hint := range []bool{true, false} {
-		w := newWorld(t)
-		if _, err := w.Deploy(t.Context(), w.request(configMap("a", "1"))); err != nil {
-			t.Fatal(err)
-		}
-		w.cluster.Answers = map[object.Ref][]error{configMapRef("a"): {invalid}}
-		request := w.request(configMap("a", "2"))
-		request.Run.HintRecreation = hint
-		_, err := w.Deploy(t.Context(), request)
-		checkError(t, err, invalid.Error())
-		if strings.Contains(err.Error(), " cannot be changed; the annotation "+
-			"kapp.k14s.io/update-strategy: fallback-on-replace deletes") != hint {
-			t.Errorf("hint %t: %v", hint, err)
-		}
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -21,7 +20,6 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
-	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/record"
 )
 
@@ -50,44 +48,10 @@ type Deployment struct {
 // liveState is the part of the cluster that concerns an app.
 type liveState struct {
 	objects    []liveObject
-	adopted    map[liveObject]bool   // those that lack the label of the app
-	foreign    map[liveObject]string // those that the run leaves alone, and why
+	adopted    map[liveObject]bool // those that lack the label of the app
 	missed     unlistedKinds
 	unlistable unlistable
 	pods       map[types.UID]bool // that exist before the run
-}
-
-// PrepareDeploy reads the inputs and the objects of an app, calculates the changes between them and
-// makes the plan of these. It changes nothing in the cluster, and prints notes alone. The caller
-// holds the lock of the app (LockSet) until the deployment has run. Of the request, Review and
-// Run.Engine do not count.
-func (c *Client) PrepareDeploy(ctx context.Context, r DeployRequest) (*Deployment, error) {
-	d, err := c.calculateDeployment(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.preparation.CheckNamespaces(d.selected); err != nil {
-		return nil, err
-	}
-	if err := d.checkPruned(); err != nil {
-		return nil, err
-	}
-	if err := d.checkWrites(ctx); err != nil {
-		return nil, err
-	}
-	if err := d.run.buildPlan(); err != nil {
-		return d, err
-	}
-	killed := d.app.Meta.LastDeployment.Successful == nil
-	if recorded, ok := d.app.Members(); ok && !killed {
-		d.run.plan.Unproven = (&record.State{Members: recorded}).Unproven()
-	} else if !d.lastSucceeded() {
-		d.run.plan.Unproven = d.run.recorded()
-	}
-	if !r.Run.RecreateDeleted {
-		return d, nil
-	}
-	return d, engine.CheckNamespaces(ctx, c.Cluster, d.run.plan)
 }
 
 // App returns the app. A new one has no record before the run.
@@ -116,18 +80,6 @@ func identity(a *app.App) string {
 		return a.Namespace + "/" + a.Name
 	}
 	return a.Namespace + "/" + a.Name + " " + a.Selector()
-}
-
-// Plan returns the plan of the changes.
-func (d *Deployment) Plan() *plan.Plan { return d.run.plan }
-
-// Run runs the plan, once, with the record of the app. A dry run writes no record. The error is
-// that of the record, as of engine.Engine.Apply; how the steps went is in the summary.
-func (d *Deployment) Run(
-	ctx context.Context, o engine.Options, sink event.Sink,
-) (event.Summary, error) {
-	summary, unrecorded, after := d.execute(ctx, o, silent(sink))
-	return summary, errors.Join(unrecorded, after)
 }
 
 // calculateDeployment returns a deployment with its changes, and without a plan.
@@ -177,56 +129,12 @@ func (d *Deployment) calculate(ctx context.Context) error {
 	d.run = &Run{
 		Client: d.Client, options: d.req.Run, review: d.req.Review, config: d.config, app: d.app,
 		adopted: d.live.adopted, checkOwner: d.checkOwner, patch: d.req.Patch,
-		nameOwners: d.nameOwners, foreignReason: d.foreignReason, foreign: d.live.foreign,
-		missed: d.live.missed,
+		others: excluding(existing, matching), described: object.NewSet(),
 	}
-	d.run.sources, d.run.described = sourcesOf(d.selected), object.NewSet()
 	for _, r := range d.inputs {
 		d.run.described.Insert(object.RefOf(r.Unstructured))
 	}
-	inputs := unwrap(d.selected)
-	if err := d.run.findScalers(ctx, existing, inputs); err != nil {
-		return err
-	}
-	some, others := d.selectLive(existing, matching)
-	d.run.others = others
-	if d.req.Run.GuardDeletes {
-		d.run.staying = append(unwrap(d.inputs), others...)
-	}
-	if d.req.Run.RecreateDeleted {
-		some = d.withoutLeaving(some)
-	}
-	if err := d.run.calculate(some, inputs); err != nil {
-		return err
-	}
-	return d.run.findOwners(ctx)
-}
-
-// selectLive divides the live objects of the app into those that a filter selects and the others.
-// With GuardDeletes an object that a file describes is selected as the file has it: one that has
-// changed so that the filter matches only its live form is not to be deleted.
-func (d *Deployment) selectLive(
-	existing []liveObject, matching *filter.ResourceFilter,
-) (some, others []liveObject) {
-	if matching == nil || !d.req.Run.GuardDeletes {
-		return Filter(existing, matching), excluding(existing, matching)
-	}
-	described, selected := object.NewSet(), object.NewSet()
-	for _, r := range d.inputs {
-		described.Insert(object.RefOf(r.Unstructured))
-	}
-	for _, r := range d.selected {
-		selected.Insert(object.RefOf(r.Unstructured))
-	}
-	for _, obj := range existing {
-		ref := object.RefOf(obj)
-		if described.Has(ref) && selected.Has(ref) || !described.Has(ref) && matching.Matches(obj) {
-			some = append(some, obj)
-		} else {
-			others = append(others, obj)
-		}
-	}
-	return some, others
+	return d.run.calculate(Filter(existing, matching), unwrap(d.selected))
 }
 
 // checkWrites makes the checks before the first write that a preview of the changes does not need.
@@ -254,10 +162,6 @@ func (d *Deployment) saveMetadata() error {
 func (d *Deployment) execute(
 	ctx context.Context, o engine.Options, start output,
 ) (summary event.Summary, unrecorded, after error) {
-	if o.DryRun != engine.DryRunNone {
-		summary, unrecorded = d.run.apply(ctx, record.Discard{}, o, start)
-		return summary, unrecorded, nil
-	}
 	if err := d.app.Commit(ctx, d.record); err != nil {
 		return summary, beforeRun(err), nil
 	}
@@ -285,7 +189,7 @@ func (d *Deployment) runRecord() (records *runRecord, namespaces *[]string) {
 	unlisted, before := d.unlistedNamespaces(), withoutTransient(d.live.objects)
 	namespaces = new([]string)
 	*namespaces = append(namespacesOf(d.inputs, before), unlisted...)
-	records = d.run.runRecord(d.app)
+	records = &runRecord{}
 	records.begin = func(ctx context.Context) error {
 		d.app.AddKinds(usedKinds(d.inputs, before))
 		return d.app.Begin(ctx, d.describe(), *namespaces, d.req.KeepChanges > 0)
@@ -388,23 +292,12 @@ func (d *Deployment) trim(ctx context.Context) {
 	}
 }
 
-// checkPruned returns an error if a deployment deletes more objects than the request allows.
-func (d *Deployment) checkPruned() error {
-	var pruned []string
+// checkStrategies returns an error if the strategy of a change is unknown.
+func (d *Deployment) checkStrategies() error {
 	for _, c := range d.run.changes {
-		strategy, err := c.Strategy()
-		if err != nil {
+		if _, err := c.Strategy(); err != nil {
 			return err
 		}
-		if c.ApplyOp() == change.Delete && strategy != change.Orphan {
-			pruned = append(pruned, c.Description())
-		}
 	}
-	total := 0
-	for _, obj := range withoutTransient(d.live.objects) {
-		if !d.live.adopted[obj] {
-			total++
-		}
-	}
-	return d.req.MaxPrune.Check(pruned, total)
+	return nil
 }

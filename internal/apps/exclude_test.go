@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -20,13 +19,11 @@ func TestExclude(t *testing.T) {
 	w := newWorld(t)
 	w.cluster.Serve(schema.GroupKind{Group: "example.com", Kind: "Feature"}, true)
 	request := func(source string) DeployRequest {
-		r := w.nativeRequest(fmt.Sprintf(feature, source))
+		r := w.request(fmt.Sprintf(feature, source))
 		r.Run.ServerSide = true
 		return r
 	}
-	_, err := w.run(t.Context(), w.prepare(request("file: a")),
-		engine.Options{DryRun: engine.DryRunNone})
-	if err != nil {
+	if _, err := w.Deploy(t.Context(), request("file: a")); err != nil {
 		t.Fatal(err)
 	}
 	ref := object.Ref{Group: "example.com", Kind: "Feature", Namespace: "demo", Name: "f"}
@@ -37,7 +34,15 @@ func TestExclude(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	p := w.prepare(request("file: b")).Plan()
+	d, _, err := w.proposeDeployment(t.Context(), request("file: b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := d.run.plan
+	if !p.Force {
+		t.Error("the apply does not force its fields")
+	}
+	p.Decider = decider{d.run, t.Context()}
 	for i := range p.Steps {
 		step := &p.Steps[i]
 		if step.Ref != ref {

@@ -17,7 +17,6 @@ import (
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // podKind is part of every search whose caller prints logs.
@@ -146,14 +145,11 @@ func (d *Deployment) deploySelection() cluster.Selection {
 // needsManagedFields reports whether diffs, overlays or server-side apply need the managed fields
 // of live objects.
 func (d *Deployment) needsManagedFields() bool {
-	policy := plan.Policy{
-		ServerSide: d.req.Run.ServerSide, Conflicts: d.req.Run.Conflicts, Ignore: d.req.Run.Ignore,
-	}
-	return d.req.Review.Fields || d.config.HasOverlays() || policy.NeedsOwners()
+	return d.req.Review.Fields || d.config.HasOverlays() || d.req.Run.ServerSide || d.req.Owners
 }
 
 // readAdoptable reads the live objects of selected inputs that lack the label of the app. The live
-// objects of selected inputs that belong to others are an error, or with LeaveForeign left alone.
+// objects of selected inputs that belong to others are an error.
 func (d *Deployment) readAdoptable(
 	ctx context.Context, labelled []liveObject,
 ) ([]liveObject, error) {
@@ -165,14 +161,7 @@ func (d *Deployment) readAdoptable(
 		known[object.RefOf(obj)] = obj
 	}
 	var refused []string
-	d.live.foreign = map[liveObject]string{}
 	refuse := func(input, live liveObject) bool {
-		if d.req.Run.LeaveForeign {
-			if why := d.foreignReason(input, live); why != "" {
-				d.live.foreign[live] = why
-			}
-			return false
-		}
 		line := d.ownershipConflict(ctx, input, live)
 		if line != "" {
 			refused = append(refused, line)

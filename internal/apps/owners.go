@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/object"
@@ -13,8 +11,7 @@ import (
 )
 
 // findLosses finds the deletions after which the garbage collector would delete objects that stay.
-// With GuardDeletes such an object is not deleted. What controllers created for an object goes with
-// it.
+// What controllers created for an object goes with it.
 func (r *Run) findLosses(existing []liveObject) {
 	changed := map[liveObject]bool{}
 	var fates []plan.Fate
@@ -36,9 +33,6 @@ func (r *Run) findLosses(existing []liveObject) {
 			lost = fates[loss.Dependent].Want
 		}
 		r.owners[c] = lost
-		if r.options.GuardDeletes {
-			c.HeldFor = lost
-		}
 	}
 }
 
@@ -50,11 +44,7 @@ func (r *Run) fate(c *change.Change) plan.Fate {
 		f.Want = c.Applied
 	}
 	strategy, err := c.Strategy()
-	retained := func(obj *unstructured.Unstructured) bool {
-		return r.options.Policy != nil && r.options.Policy.Retains(obj)
-	}
-	f.Deleted = c.ApplyOp() == change.Delete && (err != nil || strategy != change.Orphan) &&
-		!retained(c.Object())
+	f.Deleted = c.ApplyOp() == change.Delete && (err != nil || strategy != change.Orphan)
 	if c.New == nil && c.Ignored && c.ApplyOp() != change.Delete {
 		return plan.Fate{}
 	}
@@ -64,9 +54,6 @@ func (r *Run) fate(c *change.Change) plan.Fate {
 // checkLosses returns an error if the garbage collector would delete an object that stays, after
 // another one that the run deletes.
 func (r *Run) checkLosses() error {
-	if r.options.GuardDeletes {
-		return nil
-	}
 	for _, c := range r.changes {
 		if lost := r.owners[c]; lost != nil {
 			return fmt.Errorf("Refusing to delete %s: it owns %s, which stays and would be deleted with "+

@@ -10,15 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
-	"github.com/muster-deploy/muster/internal/apps/change"
-	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
-	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// checkOwner returns an error for a live object that belongs to another app, in a run of kapp.
+// checkOwner returns an error for a live object that belongs to another app.
 func (d *Deployment) checkOwner(ctx context.Context, input, live liveObject) error {
 	if line := d.ownershipConflict(ctx, input, live); line != "" {
 		return ownershipError([]string{line})
@@ -48,31 +45,6 @@ func (d *Deployment) ownershipConflict(ctx context.Context, input, live liveObje
 			owner.Text(d.nameOwners(others, live.GetNamespace()))))
 	}
 	return ""
-}
-
-// foreignReason returns why a run with LeaveForeign leaves the live object of an input alone: it
-// belongs to others. It is empty for an object that the app may adopt.
-func (d *Deployment) foreignReason(input, live liveObject) string {
-	owners := d.othersOf(input, live)
-	if label := d.otherOwner(input, live); label != "" {
-		owners = slices.Insert(owners, 0, owner.Owner{Kind: owner.App, ID: label})
-	}
-	if len(owners) == 0 || d.req.OverrideOwnership ||
-		d.req.AdoptObjects.Has(object.RefOf(live)) {
-		return ""
-	}
-	owners = d.nameOwners(owners, live.GetNamespace())
-	text := "it belongs to " + owner.Text(owners)
-	if same := owners[0]; same.Kind == owner.App && same.Name == d.req.App.Name {
-		text += fmt.Sprintf("; -n %s names that app", same.Namespace)
-	}
-	return text + "; --adopt=all takes it over"
-}
-
-// leaveToOthers makes a step leave the object of a change alone, because it belongs to others.
-func leaveToOthers(step *plan.Step, c *change.Change, why string) {
-	step.Op, step.Want, step.Wait = plan.Skip, c.Object(), false
-	step.ReasonCode, step.Reason = plan.ReasonForeign, why
 }
 
 // isExternal reports whether an input only describes what others create, or is ignored.
@@ -114,37 +86,6 @@ func (c *Client) nameOwners(ctx context.Context) func([]owner.Owner, string) []o
 	return func(owners []owner.Owner, namespace string) []owner.Owner {
 		return names.FindAll(ctx, owners, namespace, c.Namespace)
 	}
-}
-
-// markOwners adds to a step what the marks of other owners mean: an adopted object loses them, and
-// an object that another owner has taken is not deleted, but leaves the app.
-func (r *Run) markOwners(step *plan.Step, c *change.Change) (err error) {
-	if step.Have == nil {
-		return nil
-	}
-	applied := c.New
-	if step.Op == plan.Delete {
-		applied = lastapplied.Original(step.Have)
-	}
-	others := othersOf(r.app, applied, step.Have)
-	if len(others) == 0 {
-		return nil
-	}
-	text := owner.Text(r.nameOwners(others, step.Ref.Namespace))
-	switch step.Op {
-	case plan.Update:
-		step.ReasonCode, step.Reason = plan.ReasonAdopted, "it belonged to "+text
-		if r.options.ServerSide {
-			marks := staleData(step)
-			marks.Labels, marks.Annotations = owner.MarksOf(others)
-			step.Disown = marks.Removal(step.Have, step.Want)
-		}
-	case plan.Delete:
-		step.Op, step.Wait = plan.Orphan, false
-		step.ReasonCode, step.Reason = plan.ReasonForeign, "it belongs to "+text
-		step.Patch, err = r.release(step.Have)
-	}
-	return err
 }
 
 // otherOwner returns the label value of the other app that a live object belongs to; empty for

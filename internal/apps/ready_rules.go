@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/apps/config"
 	"github.com/muster-deploy/muster/internal/apps/judge"
 	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -14,19 +15,18 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// readyRules judge the objects of an app: by the rules of the user, then as kapp does.
+// readyRules judge the objects of an app as kapp does.
 type readyRules struct {
-	*Run
-	rules []judge.Rule
+	config       *config.Config
+	rules        []judge.Rule
+	showChildren bool // that are not needed for the judgement
 }
 
 // readyRules returns the rules that judge the objects of the run.
 func (r *Run) readyRules() engine.Rules {
-	rules := readyRules{r, change.JudgeRules(r.config, r.options.IgnoreFailingAPIServices)}
-	if r.options.OnlyRules {
-		return packageRules{r.options.Rules, rules}
+	return readyRules{
+		r.config, change.JudgeRules(r.config, r.options.IgnoreFailingAPIServices), r.options.ShowChildren,
 	}
-	return rules
 }
 
 // packageRules judge the objects of an app as those of a package. Rules of the configuration, and
@@ -41,11 +41,24 @@ func (r packageRules) Judge(
 	obj *unstructured.Unstructured, children []*unstructured.Unstructured,
 ) ready.Verdict {
 	if _, _, ruled := r.kapp.config.Judge(obj); ruled || countsReplicas(obj) {
-		v := r.kapp.Judge(obj, children)
+		v := r.judgeRuled(obj, children)
 		v.Ruled = true
 		return v
 	}
 	return r.RuleSet.Judge(obj, children)
+}
+
+// judgeRuled returns the verdict on an object that rules of kapp judge: that of the rules of users,
+// which come first, or theirs.
+func (r packageRules) judgeRuled(
+	obj *unstructured.Unstructured, children []*unstructured.Unstructured,
+) ready.Verdict {
+	for _, rule := range r.For(obj.GroupVersionKind().GroupKind()) {
+		if s := rule.Judge(obj); s.State != "" {
+			return ready.Verdict{Status: s, Final: true}
+		}
+	}
+	return r.kapp.Judge(obj, children)
 }
 
 // Children returns the child objects that the annotation for a part of a deployment needs.
@@ -65,11 +78,6 @@ func countsReplicas(obj *unstructured.Unstructured) bool {
 func (r readyRules) Judge(
 	obj *unstructured.Unstructured, children []*unstructured.Unstructured,
 ) ready.Verdict {
-	for _, rule := range r.options.Rules.For(obj.GroupVersionKind().GroupKind()) {
-		if s := rule.Judge(obj); s.State != "" {
-			return ready.Verdict{Status: s, Final: true}
-		}
-	}
 	j := judge.Of(obj, children, r.rules...)
 	v := ready.Verdict{Status: statusOf(j), Final: true}
 	if v.State == ready.Failed {
@@ -99,7 +107,7 @@ func (r readyRules) Leaving(obj *unstructured.Unstructured) ready.Status {
 func (r readyRules) Children(
 	obj *unstructured.Unstructured,
 ) ([]schema.GroupKind, map[string]string) {
-	if !r.options.ShowChildren && !countsReplicas(obj) {
+	if !r.showChildren && !countsReplicas(obj) {
 		return nil, nil
 	}
 	kinds := judge.ChildKinds(obj)

@@ -68,3 +68,29 @@ func TestFailureSince(t *testing.T) {
 		})
 	}
 }
+
+// Native runs judge objects by the rules of packages, unless those of the configuration do.
+func TestNativeRules(t *testing.T) {
+	claim := "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, " +
+		"status: {phase: Pending}}"
+	balancer := "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: LoadBalancer}}"
+	custom := "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, status: {phase: Done}}"
+	for _, tc := range []struct {
+		object       string
+		native, kapp ready.State
+	}{
+		{claim, ready.InProgress, ready.Current},
+		{balancer, ready.InProgress, ready.InProgress},
+		{custom, ready.Current, ready.Current},
+	} {
+		obj := parse(t, tc.object)
+		conf := config.Default()
+		if got := (&Run{config: conf}).readyRules().Judge(obj, nil).State; got != tc.kapp {
+			t.Errorf("%s: kapp's state %s, want %s", obj.GetKind(), got, tc.kapp)
+		}
+		set := &Set{Deployment: &Deployment{config: conf}}
+		if got := set.Rules(nil).Judge(obj, nil).State; got != tc.native {
+			t.Errorf("%s: native state %s, want %s", obj.GetKind(), got, tc.native)
+		}
+	}
+}

@@ -3,15 +3,39 @@ package apps
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/lastapplied"
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // With server-side apply the server merges the inputs into the live objects. The result is computed
 // here as well, since diffs show it.
+
+// mergeByServer lets the server merge the object of a step, which is an update, into the live one.
+func (r *Run) mergeByServer(step *plan.Step, c *change.Change) (err error) {
+	step.FullReplace = false
+	if step.Want, err = serverSideObject(c, step.Want); err != nil {
+		return err
+	}
+	stale := plan.Others{StaleData: diff.StaleStringData(step.Have, step.Want, Manager)}
+	step.Disown = stale.Removal(step.Have, step.Want)
+	step.Obstacles, err = obstacles(c, nil)
+	return err
+}
+
+// obstacles returns what is in the way of the server-side apply of a change. Maps are those that
+// the server accepts with one field only.
+func obstacles(c *change.Change, maps []string) ([]diff.ContestedField, error) {
+	return plan.Obstacles(diff.Comparison{
+		Want: c.New, Live: c.Existing, Base: lastapplied.Original(c.Existing), Manager: Manager,
+		Operation: metav1.ManagedFieldsOperationApply, TooMany: maps,
+	}, sets.New(Manager))
+}
 
 // serverSideObject returns the object that the server merges into the live object of an update,
 // with the record of what was applied.

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // TestMerged merges what is wanted into live objects, some of which others have changed.
@@ -76,20 +75,4 @@ func configMapOf(t *testing.T, fields string) *unstructured.Unstructured {
 	obj.SetKind("ConfigMap")
 	obj.SetName("a")
 	return obj
-}
-
-// TestServerSideForce: server-side apply takes over fields if it ignores conflicts, as kapp does,
-// or takes all.
-func TestServerSideForce(t *testing.T) {
-	for conflicts, want := range map[plan.Conflicts]bool{
-		plan.ConflictsIgnored: true, plan.TakeAll: true, plan.NoteConflicts: false,
-		plan.FailOnConflicts: false, plan.YieldToControllers: false,
-	} {
-		w := newWorld(t)
-		request := w.nativeRequest(configMap("a", "1"))
-		request.Run.ServerSide, request.Run.Conflicts = true, conflicts
-		if got := w.prepare(request).Plan().Force; got != want {
-			t.Errorf("--conflicts=%s: force is %t", conflicts, got)
-		}
-	}
 }

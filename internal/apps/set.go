@@ -143,8 +143,8 @@ func (s *Set) AdviceOn(o owner.Owner) string {
 // Rules returns the rules that judge the objects of the app: those of the configuration, then those
 // of a rule set.
 func (s *Set) Rules(rules *ready.RuleSet) engine.Rules {
-	r := &Run{Client: s.Client, config: s.config, app: s.app, options: RunOptions{Rules: rules}}
-	return packageRules{rules, readyRules{r, change.JudgeRules(s.config, false)}}
+	kapp := readyRules{config: s.config, rules: change.JudgeRules(s.config, false)}
+	return packageRules{rules, kapp}
 }
 
 // keeper keeps on objects what kapp does: see package lastapplied.

@@ -131,7 +131,7 @@ func (s *Set) leftAfter(state *record.State) []liveObject {
 	return slices.DeleteFunc(withoutTransient(s.live.objects), func(obj liveObject) bool {
 		ref := object.RefOf(obj)
 		i, ok := planned[ref]
-		return ok && s.plan.Steps[i].Op == plan.Delete && s.plan.Steps[i].Wait && !left.Has(ref)
+		return ok && s.plan.Steps[i].Op == plan.Delete && !left.Has(ref)
 	})
 }
 

@@ -210,8 +210,7 @@ func TestNothingIsPrunedAfterARelapse(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(&enginetest.Cluster{})
 				w.Put(thing("ConfigMap/old"))
-				guard := plan.PruneGuard(false)
-				guard.After = []int{0, 1}
+				guard := plan.Step{Op: plan.Guard, After: []int{0, 1}}
 				w.play(moment{time.Second, setA, true}, moment{5 * time.Second, setA, false})
 				time.AfterFunc(10*time.Second, func() {
 					if c.then == nil {

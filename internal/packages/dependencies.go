@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 
@@ -163,7 +162,7 @@ func (o *Operation) UnknownGroups() map[object.Ref][]string {
 		nodes[i], _ = changegraph.Read(d.Object, groups)
 	}
 	found := map[object.Ref][]string{}
-	for _, unknown := range changegraph.UnknownGroups(nodes, func(int) int { return math.MaxInt }) {
+	for _, unknown := range changegraph.UnknownGroups(nodes) {
 		ref := object.RefOf(o.Desired[unknown.Node].Object)
 		found[ref] = append(found[ref], unknown.Group)
 	}

@@ -20,11 +20,11 @@ const aggregationRule = "aggregationRule"
 // that, objects have the order that they would have without.
 const maxLooks = 50_000_000
 
-// DeleteAggregatesFirst lets the deletions of roles that others aggregate wait for those of the
+// deleteAggregatesFirst lets the deletions of roles that others aggregate wait for those of the
 // roles that aggregate them, and marks the latter: the controller that writes their rules whenever
 // a part changes creates a role that it still remembers. Edges that would close a cycle are left
 // out. Needs and After are indexes into the steps, of which it changes After, Wait and Returns.
-func DeleteAggregatesFirst(steps []Step) {
+func deleteAggregatesFirst(steps []Step) {
 	looks := maxLooks
 	for i := range steps {
 		if !deletesRole(&steps[i]) {
@@ -128,7 +128,7 @@ func IsRemnant(obj *unstructured.Unstructured) bool {
 		})
 }
 
-// addSoftEdges does for nodes what DeleteAggregatesFirst and AwaitWebhooks do for steps.
+// addSoftEdges does for nodes what deleteAggregatesFirst and awaitWebhooks do for steps.
 func (b *builder) addSoftEdges() {
 	steps := make([]Step, len(b.nodes))
 	for i := range b.nodes {
@@ -137,8 +137,8 @@ func (b *builder) addSoftEdges() {
 			Ref: n.Ref, Op: n.Op, Want: n.Want, Have: n.Have, Wait: n.Wait, Needs: n.needs,
 		}
 	}
-	DeleteAggregatesFirst(steps)
-	AwaitWebhooks(steps)
+	deleteAggregatesFirst(steps)
+	awaitWebhooks(steps)
 	for i := range b.nodes {
 		n := &b.nodes[i]
 		n.Wait, n.Returns, n.after = steps[i].Wait, steps[i].Returns, steps[i].After

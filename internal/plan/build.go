@@ -22,7 +22,7 @@ import (
 func Build(in Input) (*Plan, error) {
 	b := &builder{
 		in: in, index: make(map[object.Ref]int, len(in.Desired)+len(in.Recorded)),
-		autoscalers: in.AutoscalersByTarget(),
+		autoscalers: in.autoscalersByTarget(),
 	}
 	if in.Policy.RecreateDeleted {
 		b.leaving = Leaving(in.Live)
@@ -70,7 +70,7 @@ func Build(in Input) (*Plan, error) {
 	if err := p.setRecreated(); err != nil {
 		return nil, err
 	}
-	p.PreviewAll()
+	p.previewAll()
 	return p, nil
 }
 
@@ -305,7 +305,7 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 		return
 	}
 	if slices.Contains(policy.Held, step.Ref.GroupKind()) {
-		step.HoldBack(step.Ref)
+		step.holdBack(step.Ref)
 		return
 	}
 	waiting, _ := policy.waiting(step.Have) // an invalid annotation must not block the deletion

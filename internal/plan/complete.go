@@ -28,7 +28,10 @@ func (p *Plan) Complete(
 	if err != nil {
 		return step, err
 	}
-	completed, err := p.decideCompleted(step, want)
+	completed := step
+	if err = p.writeMode().decide(&completed, want); err == nil {
+		err = p.setRecreate(&completed)
+	}
 	if err != nil {
 		return step, &mutation.Error{Err: err}
 	}
@@ -36,18 +39,7 @@ func (p *Plan) Complete(
 	if completed.Sensitive {
 		completed.Diff = redactDiff(completed.Diff)
 	}
-	return *completed, nil
-}
-
-// decideCompleted returns a step with its operation decided for the completed object.
-func (p *Plan) decideCompleted(step Step, want *unstructured.Unstructured) (*Step, error) {
-	if p.Decider != nil {
-		return p.Decider.Complete(&step, want)
-	}
-	if err := p.writeMode().decide(&step, want); err != nil {
-		return nil, err
-	}
-	return &step, p.setRecreate(&step)
+	return completed, nil
 }
 
 // redactDiff returns a diff without values, because they may reveal the content of a Secret. An old
@@ -98,10 +90,9 @@ func (p *Plan) Preview(step Step, index Index) (Step, error) {
 	return p.Complete(step, sources)
 }
 
-// PreviewAll completes all steps that take values from other objects, as far as that is possible
-// before the run. Sources come first in a plan. Build calls it; dialects that make steps themselves
-// call it once the plan has its Decider.
-func (p *Plan) PreviewAll() {
+// previewAll completes all steps that take values from other objects, as far as that is possible
+// before the run. Sources come first in a plan.
+func (p *Plan) previewAll() {
 	index := p.Index()
 	for i, step := range p.Steps {
 		if step.Draft == nil {

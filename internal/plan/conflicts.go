@@ -263,34 +263,6 @@ func (w writeMode) ownApplied(live *unstructured.Unstructured) *unstructured.Uns
 	return appliedTo(live, w.lastApplied)
 }
 
-// Settle returns the object of a comparison, which is Merged, with the live values of the fields
-// that are left to controllers, and the contested fields.
-func (c Conflicts) Settle(in diff.Comparison) (*unstructured.Unstructured, []Contest, error) {
-	step, w := Step{Have: in.Live}, writeMode{conflicts: c, manager: in.Manager}
-	obstacles, want, err := w.yieldObstacles(in.Live, in.Want, in.Base)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, o := range obstacles {
-		o.Keep(want, in.Live)
-	}
-	in.Want = want
-	if step.Contested, err = contestsOf(in); err != nil {
-		return nil, nil, err
-	}
-	left := w.leftFields(step.Contested)
-	if len(left) == 0 {
-		return in.Want, append(obstacles, step.Contested...), nil
-	}
-	in.Want = in.Want.DeepCopy()
-	for _, field := range left {
-		field.Keep(in.Want, in.Live)
-	}
-	still, err := contestsOf(in)
-	step.markLeft(still)
-	return in.Want, append(obstacles, step.Contested...), err
-}
-
 // obstacles returns the fields of a live object that are in the way of a server-side apply, with
 // their owners other than the applier.
 func (w writeMode) obstacles(

@@ -86,7 +86,7 @@ func (b *builder) addDependency(i, j int, implied bool) {
 			from.needs = append(from.needs, j)
 		}
 	case from.Op.IsDesired() && to.Op == Delete:
-		to.KeepFor(from.Ref)
+		to.keepFor(from.Ref)
 		to.needs = nil
 	case from.Op == Orphan && to.Op == Delete && implied:
 		// Deleting a namespace or a definition would delete the orphaned objects with it.

@@ -174,9 +174,9 @@ func NamesKind(name string, gk schema.GroupKind) bool {
 	return strings.EqualFold(name, gk.Kind) || strings.EqualFold(name, gk.String())
 }
 
-// HoldBack makes a step keep an object that it would delete, because that is of a held kind or
+// holdBack makes a step keep an object that it would delete, because that is of a held kind or
 // holds such an object: cause.
-func (s *Step) HoldBack(cause object.Ref) {
+func (s *Step) holdBack(cause object.Ref) {
 	s.Op, s.Wait, s.ReasonCode = Keep, false, ReasonHeld
 	s.Reason = fmt.Sprintf("it holds other objects or data; --allow-delete %s deletes it", cause.Kind)
 	if cause != s.Ref {
@@ -185,8 +185,8 @@ func (s *Step) HoldBack(cause object.Ref) {
 	}
 }
 
-// KeepFor makes a step keep an object that it would delete, because one that stays depends on it.
-func (s *Step) KeepFor(dependent object.Ref) {
+// keepFor makes a step keep an object that it would delete, because one that stays depends on it.
+func (s *Step) keepFor(dependent object.Ref) {
 	s.Op, s.Wait, s.ReasonCode, s.ReasonRef = Keep, false, ReasonDependency, dependent
 	s.Reason = fmt.Sprintf("%s depends on it", dependent)
 }

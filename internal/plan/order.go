@@ -84,7 +84,7 @@ func (b *builder) appendCustomsFirst(steps []Step, customs, removes, position []
 	if !slices.ContainsFunc(rest, waits) {
 		return b.appendOrdered(steps, rest, position)
 	}
-	guard := ControllerGuard()
+	guard := controllerGuard()
 	for _, i := range customs {
 		guard.After = append(guard.After, position[i])
 	}
@@ -131,25 +131,25 @@ func (b *builder) partition() (applies, removes []int) {
 	return applies, removes
 }
 
-// PruneGuard returns the step that deletions need: it follows everything that is applied, and
+// pruneGuard returns the step that deletions need: it follows everything that is applied, and
 // unless objects are pruned after a failure, too, it fails with that. Its After is empty.
-func PruneGuard(afterFailure bool) Step {
+func pruneGuard(afterFailure bool) Step {
 	if afterFailure {
 		return Step{Op: Barrier}
 	}
 	return Step{Op: Guard, Reason: "nothing is pruned after a failure"}
 }
 
-// ControllerGuard returns the step that deletions need of what a controller may consist of: it
+// controllerGuard returns the step that deletions need of what a controller may consist of: it
 // follows the deletions of custom resources and fails with them. Its After is empty.
-func ControllerGuard() Step {
+func controllerGuard() Step {
 	return Step{Op: Guard, ReasonCode: ReasonStillThere,
 		Reason: "custom resources still exist whose controller may need it"}
 }
 
 // joinApplied returns the step that follows everything that is applied.
 func (b *builder) joinApplied(position, applies []int) Step {
-	step := PruneGuard(b.in.Policy.PruneAfterFailure)
+	step := pruneGuard(b.in.Policy.PruneAfterFailure)
 	for _, i := range applies {
 		step.After = append(step.After, position[i])
 	}

@@ -121,7 +121,7 @@ func (b *builder) keepOwners() {
 			owner.Patch = b.in.Policy.Owner.releasePatch(owner.Have)
 			continue
 		}
-		owner.KeepOwnerOf(dependent.Ref)
+		owner.keepOwnerOf(dependent.Ref)
 	}
 }
 
@@ -134,9 +134,9 @@ func (s *Step) fate() Fate {
 	return f
 }
 
-// KeepOwnerOf makes a step keep an object that it would delete, because one that stays would be
+// keepOwnerOf makes a step keep an object that it would delete, because one that stays would be
 // deleted with it.
-func (s *Step) KeepOwnerOf(dependent object.Ref) {
+func (s *Step) keepOwnerOf(dependent object.Ref) {
 	s.Op, s.Wait, s.ReasonCode, s.ReasonRef = Keep, false, ReasonOwner, dependent
 	s.Reason = fmt.Sprintf("it owns %s, which stays and would be deleted with it; remove the owner "+
 		"reference from that to delete it", dependent)

@@ -320,9 +320,6 @@ type Plan struct {
 // Decider decides for a dialect what a plan cannot say before its steps run. Its methods are called
 // by several goroutines at once and must not change their arguments.
 type Decider interface {
-	// Complete returns a step that takes values from others, decided for the object that has them.
-	Complete(step *Step, want *unstructured.Unstructured) (*Step, error)
-
 	// Replan returns the step that replaces one whose object is not as it was when the plan was made.
 	// Live is the object now, nil if it is gone, and refused the answer to the write. An Unchanged
 	// step succeeds without a write.

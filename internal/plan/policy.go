@@ -162,8 +162,8 @@ func (p Policy) excluded(obj *unstructured.Unstructured, removed bool) string {
 	return p.Excluded(Ordered{Object: obj, Removed: removed})
 }
 
-// Retains reports whether an annotation of an object keeps it in the cluster.
-func (p Policy) Retains(obj *unstructured.Unstructured) bool {
+// retains reports whether an annotation of an object keeps it in the cluster.
+func (p Policy) retains(obj *unstructured.Unstructured) bool {
 	_, retained := findAnnotation(obj, p.Retain)
 	return retained
 }

@@ -62,9 +62,9 @@ func (in Input) changesReplicas(want, live *unstructured.Unstructured) bool {
 	return in.Policy.ServerSide && slices.Contains(ownersOfReplicas(live), in.Policy.Manager)
 }
 
-// AutoscalersByTarget returns the autoscalers by the objects that they scale. Live ones that are
+// autoscalersByTarget returns the autoscalers by the objects that they scale. Live ones that are
 // desired otherwise, or that the run would delete, do not count.
-func (in Input) AutoscalersByTarget() map[object.Ref]*unstructured.Unstructured {
+func (in Input) autoscalersByTarget() map[object.Ref]*unstructured.Unstructured {
 	if !in.Policy.LeaveReplicas {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (in Input) AutoscalersByTarget() map[object.Ref]*unstructured.Unstructured 
 		}
 	}
 	for _, live := range in.Autoscalers {
-		retained := in.Policy.Retains(live)
+		retained := in.Policy.retains(live)
 		if target := targetOf(live); targets[target] == nil &&
 			(retained || !ignored.Has(object.RefOf(live))) {
 			targets[target] = live
@@ -89,7 +89,7 @@ func (in Input) AutoscalersByTarget() map[object.Ref]*unstructured.Unstructured 
 // ReplicasBesideAutoscalers returns the autoscalers of the desired objects that set their replicas
 // themselves, by these objects.
 func ReplicasBesideAutoscalers(desired []Desired) map[object.Ref]object.Ref {
-	scaled := Input{Desired: desired, Policy: Policy{LeaveReplicas: true}}.AutoscalersByTarget()
+	scaled := Input{Desired: desired, Policy: Policy{LeaveReplicas: true}}.autoscalersByTarget()
 	found := map[object.Ref]object.Ref{}
 	for _, d := range desired {
 		ref := object.RefOf(d.Object)
@@ -132,45 +132,15 @@ func (s *Step) leaveReplicas(want, autoscaler *unstructured.Unstructured) {
 	s.Reason = "spec.replicas is left to " + s.ReasonRef.Short()
 }
 
-// Rescales reports whether a wanted workload has other replicas than the live one, or none.
-func Rescales(want, live *unstructured.Unstructured) bool {
-	wanted, _ := replicasOf(want)
-	current, _ := replicasOf(live)
-	return slices.Contains(scalableKinds, want.GroupVersionKind().GroupKind()) &&
-		!reflect.DeepEqual(wanted, current)
-}
-
-// LeaveReplicas returns a wanted workload with the replicas of the live one, and the reason, if
-// they are left to its autoscaler; else the workload itself. The autoscaler may be nil.
-func LeaveReplicas(
-	want, live, autoscaler *unstructured.Unstructured,
-) (*unstructured.Unstructured, string) {
-	if autoscaler == nil || !Rescales(want, live) {
-		return want, ""
-	}
-	step := Step{Have: live}
-	if step.leaveReplicas(want, autoscaler); step.Reason == "" {
-		return want, ""
-	}
-	want = want.DeepCopy()
-	KeepReplicas(want, live)
-	return want, step.Reason
-}
-
-// KeepReplicas sets the replicas of a workload, in place, to those of the live one.
-func KeepReplicas(want, live *unstructured.Unstructured) {
-	if current, ok := replicasOf(live); ok {
-		setReplicas(want, current)
-	}
-}
-
 // keepReplicas sets the replicas of a wanted object, in place, to those of the live one, if they
 // are left to an autoscaler.
 func (s *Step) keepReplicas(want *unstructured.Unstructured) {
 	if s.ReasonCode != ReasonAutoscaled || s.Have == nil {
 		return
 	}
-	KeepReplicas(want, s.Have)
+	if current, ok := replicasOf(s.Have); ok {
+		setReplicas(want, current)
+	}
 }
 
 // withoutReplicas returns what a server-side apply sends: replicas that are left to an autoscaler

@@ -17,49 +17,32 @@ func (p *Plan) SecretTexts() *diff.Masker {
 	return diff.SecretTexts(objects...)
 }
 
-// MarkSensitive marks the steps whose objects hold values of Secrets: those that take a value from
-// a Secret, or from another marked object. Sources are those of each step. Values that the live
+// markSensitive marks the objects of which the policy says so, and those that hold values of
+// Secrets: that take a value from a Secret, or from another marked object. Values that the live
 // object took count too, because it still holds them.
-func MarkSensitive(steps []*Step, sources [][]object.Ref) {
+func (b *builder) markSensitive() {
 	takers := map[object.Ref][]int{}
 	var open []int
-	for i := range steps {
-		for _, source := range sources[i] {
+	for i := range b.nodes {
+		for _, source := range b.sourceRefs(i) {
 			takers[source] = append(takers[source], i)
 			if source.GroupKind() == secretKind {
 				open = append(open, i)
 			}
 		}
-	}
-	for _, step := range steps {
-		if step.Sensitive {
-			open = append(open, takers[step.Ref]...)
+		private := b.in.Policy.Sensitive
+		if obj := b.nodes[i].object(); private != nil && obj != nil && private(obj) {
+			open = append(open, i)
 		}
 	}
 	for len(open) > 0 {
-		step := steps[open[0]]
+		step := &b.nodes[open[0]].Step
 		open = open[1:]
 		if !step.Sensitive {
 			step.Sensitive, step.Diff = true, redactDiff(step.Diff)
 			open = append(open, takers[step.Ref]...)
 		}
 	}
-}
-
-// markSensitive marks the objects that hold values of Secrets, or of which the policy says so.
-func (b *builder) markSensitive() {
-	if private := b.in.Policy.Sensitive; private != nil {
-		for i := range b.nodes {
-			if n := &b.nodes[i]; n.object() != nil && private(n.object()) {
-				n.Sensitive, n.Diff = true, redactDiff(n.Diff)
-			}
-		}
-	}
-	steps, sources := make([]*Step, len(b.nodes)), make([][]object.Ref, len(b.nodes))
-	for i := range b.nodes {
-		steps[i], sources[i] = &b.nodes[i].Step, b.sourceRefs(i)
-	}
-	MarkSensitive(steps, sources)
 }
 
 // sourceRefs returns the sources of an object's values, of the desired and of the live object.

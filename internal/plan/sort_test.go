@@ -37,31 +37,6 @@ func TestSort(t *testing.T) {
 	)
 }
 
-// In waves a step comes after all that depend on fewer in a row, also after what it does not need.
-func TestInWaves(t *testing.T) {
-	steps := parseSteps(t, "create b needs 2\ncreate slow\ncreate a\nguard after 0 1 2\n"+
-		"delete old needs 3\n")
-	p, err := plan.Sort(plan.InWaves(steps))
-	if err != nil {
-		t.Fatal(err)
-	}
-	expectSound(t, p)
-	var rounds []string
-	for _, round := range p.Rounds() {
-		var names []string
-		for _, i := range round {
-			names = append(names, p.Steps[i].Ref.Name)
-		}
-		rounds = append(rounds, strings.Join(names, " "))
-	}
-	if got := strings.Join(rounds, ", "); got != "slow a, b, old" {
-		t.Errorf("rounds: %s", got)
-	}
-	if len(steps[1].After)+len(steps[0].After) > 0 {
-		t.Error("the steps given were changed")
-	}
-}
-
 func parseSteps(t *testing.T, text string) []plan.Step {
 	t.Helper()
 	var steps []plan.Step

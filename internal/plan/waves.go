@@ -32,11 +32,7 @@ func (b *builder) rounds(members []int) [][]int {
 // waves numbers the nodes: 0 without dependencies, otherwise one more than the highest of its
 // dependencies. Nodes in a cycle, of which some are deleted and some kept, come last together.
 func (b *builder) waves() []int {
-	return wavesOf(len(b.nodes), func(i int) []int { return b.nodes[i].dependsOn })
-}
-
-// wavesOf numbers n nodes as waves does, by what each depends on.
-func wavesOf(n int, next func(int) []int) []int {
+	n, next := len(b.nodes), func(i int) []int { return b.nodes[i].dependsOn }
 	waves := slices.Repeat([]int{n}, n)
 	for _, i := range graph.Sort(n, next, func(x, y int) bool { return x < y }) {
 		waves[i] = 0
@@ -45,26 +41,6 @@ func wavesOf(n int, next func(int) []int) []int {
 		}
 	}
 	return waves
-}
-
-// InWaves returns steps for Sort with barriers between waves, for dialects that build steps
-// themselves: no step begins before all those have settled that depend on fewer in a row.
-func InWaves(steps []Step) []Step {
-	waves := wavesOf(len(steps), func(i int) []int {
-		return slices.Concat(steps[i].Needs, steps[i].After)
-	})
-	byWave := make([][]int, len(steps)+1)
-	for i, wave := range waves {
-		byWave[wave] = append(byWave[wave], i)
-	}
-	waved := slices.Clone(steps)
-	for k := 1; k < len(byWave) && len(byWave[k]) > 0; k++ {
-		for _, i := range byWave[k] {
-			waved[i].After = append(slices.Clone(waved[i].After), len(waved))
-		}
-		waved = append(waved, Step{Op: Barrier, After: byWave[k-1]})
-	}
-	return waved
 }
 
 // appendRounds appends the steps of rounds with a barrier between each and the next.

@@ -16,12 +16,12 @@ var webhookKinds = []schema.GroupKind{
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"},
 }
 
-// AwaitWebhooks lets the writes of custom resources whose definition is in the set wait for the
+// awaitWebhooks lets the writes of custom resources whose definition is in the set wait for the
 // workloads of the set that serve a webhook for them, for admission or conversion: until they are
 // ready, the server refuses the writes. Nothing else waits, since the workloads may need it, and
 // neither does what they wait for. Needs and After are indexes into the steps, of which it changes
 // After.
-func AwaitWebhooks(steps []Step) {
+func awaitWebhooks(steps []Step) {
 	plurals := map[schema.GroupKind]string{}
 	for i := range steps {
 		if steps[i].Ref.GroupKind() == DefinitionKind && steps[i].Op.Applies() {

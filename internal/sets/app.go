@@ -120,7 +120,7 @@ func (s *appSet) PrepareApply(
 				App: s.name(), Group: s.request.Group, Resources: copies(resources), Patch: o.NoPrune,
 				Filter:         o.Filter,
 				ScopeSelectors: true, LabelValue: s.label, ObjectLabels: s.objectLabels,
-				Summarize: true, KeepChanges: apps.ChangesToKeep, Run: ownersRead(o),
+				KeepChanges: apps.ChangesToKeep, Owners: needsOwners(o),
 			})
 			if err != nil {
 				return nil, nil, err
@@ -135,10 +135,11 @@ func (s *appSet) PrepareApply(
 	return op, nil
 }
 
-// ownersRead returns the options by which the objects of an app are read with the owners of their
-// fields, if a plan needs these of all.
-func ownersRead(o packages.PlanOptions) apps.RunOptions {
-	return apps.RunOptions{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Ignore: o.Ignore}
+// needsOwners reports whether a plan needs the owners of the fields of all objects.
+func needsOwners(o packages.PlanOptions) bool {
+	return plan.Policy{
+		ServerSide: o.ServerSide, Conflicts: o.Conflicts, Ignore: o.Ignore,
+	}.NeedsOwners()
 }
 
 // copies returns copies of resources without nulls, which are no values: the use case changes its
@@ -163,7 +164,7 @@ func (s *appSet) PrepareDestroy(
 		) (appRecord, *packages.Operation, error) {
 			opened, err := client.OpenSetDeletion(ctx, apps.DeleteRequest{
 				App: s.name(), Search: apps.SearchOptions{RecordedKinds: true},
-				Run: apps.RunOptions{PlanPolicy: apps.PlanPolicy{KeepLeaving: true}},
+				KeepLeaving: true,
 			})
 			if err != nil {
 				return nil, nil, err

@@ -283,7 +283,7 @@ func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 	}
 	step.Leave()
 	step.Wait, step.Described = wait, described
-	next, err := r.baseline.reverted(*step, live, o.Drifted(), r.plan.Decider == nil)
+	next, err := r.baseline.reverted(*step, live, o.Drifted())
 	if err != nil {
 		return err
 	}
@@ -309,15 +309,14 @@ func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 					"command again")
 			}
 		}
-		return r.baseline.reverted(*step, now, fields, r.plan.Decider == nil)
+		return r.baseline.reverted(*step, now, fields)
 	}
 	return nil
 }
 
-// reverted returns a step that puts back fields of a live object, by a patch or by sending all of
-// the object.
+// reverted returns a step that puts back fields of a live object, by a patch.
 func (b *Baseline) reverted(
-	step plan.Step, live *unstructured.Unstructured, fields []drift.Field, patches bool,
+	step plan.Step, live *unstructured.Unstructured, fields []drift.Field,
 ) (*plan.Step, error) {
 	want, err := drift.Revert(live, fields)
 	if err != nil {
@@ -330,9 +329,7 @@ func (b *Baseline) reverted(
 		step.Op, step.Want, step.FullReplace = plan.Unchanged, live, false
 		return &step, nil
 	}
-	if patches {
-		step.Patch, err = diff.MergePatch(live, want)
-	}
+	step.Patch, err = diff.MergePatch(live, want)
 	if step.Diff = nil; !step.HoldsSecret() {
 		step.Diff = diff.Between(live, want, diff.Options{IgnoreAnnotations: ownAnnotations})
 	}

@@ -85,7 +85,6 @@ func (s *calculator) deletion(live *unstructured.Unstructured) *Change {
 // objects count as the app's own: a version that takes their place replaces them.
 func (s *calculator) madeByController(live *unstructured.Unstructured) bool {
 	return !s.FromFiles && !s.Adopted[live] && resource.IsTransient(live) &&
-		!(s.DeleteGenerated && resource.IsGenerated(live)) &&
 		!(s.DeleteOwned && resource.HasAnnotation(live, resource.AnnOwnedForDeletion))
 }
 
@@ -110,9 +109,6 @@ func (s *calculator) beforeAfter(
 	removeRecord(after)
 	if s.Merge != nil && !known {
 		after, err = s.Merge(live, before, after)
-	}
-	if err == nil && s.Adjust != nil && !(known && s.same(before, after)) {
-		after, err = s.Adjust(live, before, after)
 	}
 	return before, after, err
 }

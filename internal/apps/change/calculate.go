@@ -2,12 +2,10 @@ package change
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/apps/config"
@@ -28,10 +26,6 @@ type Options struct {
 	// replaces the object. Before is the compared form of the live object.
 	Merge func(live, before, want *unstructured.Unstructured) (*unstructured.Unstructured, error)
 
-	// Adjust returns the object that an update sends, from the one that was calculated; nil changes
-	// nothing. Before is the compared form of the live object.
-	Adjust func(live, before, after *unstructured.Unstructured) (*unstructured.Unstructured, error)
-
 	DefaultUpdateStrategy string // for objects without an annotation
 	Now                   time.Time
 
@@ -43,28 +37,14 @@ type Options struct {
 	Adopted map[*unstructured.Unstructured]bool
 
 	KeepVersions bool // of described objects, however many there are
-	AllRefs      bool // annotations refer to versions of all kinds, without a template rule
-	CountNext    bool // a version that is created is one of those that an annotation keeps
 
 	DeleteOwned bool // delete objects of controllers that are annotated for it
-	// DeleteGenerated deletes the objects of all deployments of one whose name the server makes.
-	DeleteGenerated bool
 
 	// KeepExcluded means that live objects keep the fields that all comparisons ignore: the
 	// difference of a deletion shows all that the app loses.
 	KeepExcluded bool
 
 	IgnoreFailingAPIServices bool
-
-	// Unchanged means that live objects which stay unchanged have changes as well, and that those of
-	// described objects are waited for whatever their state is.
-	Unchanged bool
-
-	// Held are the kinds of which no object is deleted.
-	Held []schema.GroupKind
-
-	// Retained reports whether an annotation keeps an object in the cluster; nil is none.
-	Retained func(*unstructured.Unstructured) bool
 
 	// FromFiles means that the existing objects come from files: none of them belongs to a
 	// controller, versions mean nothing, nothing is applied or waited for, and all changes are
@@ -103,15 +83,12 @@ func Calculate(
 	if err != nil {
 		return nil, err
 	}
-	s.holdBack(changes)
 	kept := changes[:0]
-	known := make(map[*unstructured.Unstructured]bool, len(changes)) // live objects with a change
 	for _, c := range changes {
 		if s.Filter != nil && !s.Filter(string(c.Op), c.newObject(), c.oldObject()) {
 			continue
 		}
-		if s.isRelevant(c) || s.Unchanged && c.stays() && !known[c.Existing] {
-			known[c.Existing] = true
+		if s.isRelevant(c) {
 			kept = append(kept, c)
 		}
 	}
@@ -134,36 +111,8 @@ func JudgeRules(conf *config.Config, ignoreFailingAPIServices bool) []judge.Rule
 
 // isRelevant reports whether a change is applied or waited for.
 func (s *calculator) isRelevant(c *Change) bool {
-	return s.FromFiles || c.HeldFor != nil || c.ApplyOp() != Noop || c.WaitOp() != AwaitNothing
+	return s.FromFiles || c.ApplyOp() != Noop || c.WaitOp() != AwaitNothing
 }
-
-// holdBack marks the deletions of objects of held kinds, and of the namespaces that these are in.
-// Objects that are not deleted for another reason do not count.
-func (s *calculator) holdBack(changes []*Change) {
-	within := map[string]*unstructured.Unstructured{} // held objects, by namespace
-	for _, c := range changes {
-		strategy, err := c.Strategy()
-		obj := c.Object()
-		if err != nil || c.ApplyOp() != Delete || strategy == Orphan ||
-			s.Retained != nil && s.Retained(obj) {
-			continue // the error is reported when the change is made
-		}
-		if slices.Contains(s.Held, obj.GroupVersionKind().GroupKind()) {
-			c.HeldFor, within[obj.GetNamespace()] = obj, obj
-		}
-	}
-	delete(within, "")
-	for _, c := range changes {
-		obj := c.Object()
-		if c.ApplyOp() == Delete && obj.GroupVersionKind().GroupKind() == namespaceKind {
-			c.HeldFor = within[obj.GetName()]
-		}
-	}
-}
-
-// stays reports whether a live object of the app stays unchanged. The objects that controllers
-// created do not count.
-func (c *Change) stays() bool { return c.Existing != nil && (c.Op == Keep || c.Op == Noop) }
 
 // newObject and oldObject return the two objects of a change for filters.
 func (c *Change) newObject() *unstructured.Unstructured {
@@ -207,17 +156,14 @@ func (s *calculator) calculate(existing, new []*unstructured.Unstructured) ([]*C
 func (s *calculator) versionChanges(
 	new []*unstructured.Unstructured, known *versions.Live,
 ) ([]*Change, []*unstructured.Unstructured, error) {
-	compared, rewrite := map[*versions.Draft]*Change{}, s.conf.RewriteRuledRefs
-	if s.AllRefs {
-		rewrite = s.conf.RewriteRefs
-	}
+	compared := map[*versions.Draft]*Change{}
 	drafts, others, err := known.Resolve(new, versions.Rules{
 		Differs: func(d *versions.Draft, candidate *unstructured.Unstructured) (bool, error) {
 			c, err := s.compare(d.Newest.Object, candidate)
 			compared[d] = c
 			return err == nil && c.Op == Update, err
 		},
-		Rewrite: rewrite,
+		Rewrite: s.conf.RewriteRuledRefs,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -230,7 +176,7 @@ func (s *calculator) versionChanges(
 		}
 		changes = append(changes, c)
 	}
-	old, err := known.Old(drafts, versions.Keep{All: s.KeepVersions, WithNext: s.CountNext})
+	old, err := known.Old(drafts, versions.Keep{All: s.KeepVersions})
 	for _, v := range old {
 		c := &Change{Op: Noop, Existing: v.Object, calc: s, comparedWith: v.Object}
 		if !v.Stays {

@@ -61,12 +61,6 @@ type Change struct {
 	Applied *unstructured.Unstructured
 	// Ignored is set for the deletion of an object that a controller created and deletes itself.
 	Ignored bool
-	// HeldFor is the object that keeps the one of a deletion from being deleted, because it holds
-	// other objects or data: that itself, or one in it. Nil if it is deleted.
-	HeldFor *unstructured.Unstructured
-	// Foreign is why the object is left alone: it belongs to others. Empty if it does not. The caller
-	// of Calculate sets it.
-	Foreign string
 
 	calc         *calculator
 	comparedWith *unstructured.Unstructured // Existing, or the newest version
@@ -96,7 +90,7 @@ func (c *Change) Description() string { return resource.Describe(c.Object()) }
 
 // ApplyOp returns what is done: Add, Update, Delete, Exists or Noop.
 func (c *Change) ApplyOp() Op {
-	if c.Op == Keep || c.HeldFor != nil || c.Foreign != "" || c.Ignored && !c.calc.ApplyIgnored {
+	if c.Op == Keep || c.Ignored && !c.calc.ApplyIgnored {
 		return Noop
 	}
 	return c.Op
@@ -104,7 +98,7 @@ func (c *Change) ApplyOp() Op {
 
 // WaitOp returns what is waited for.
 func (c *Change) WaitOp() WaitOp {
-	if !c.calc.Wait || c.HeldFor != nil || c.Foreign != "" || c.Ignored && !c.calc.WaitIgnored ||
+	if !c.calc.Wait || c.Ignored && !c.calc.WaitIgnored ||
 		resource.HasAnnotation(c.Object(), resource.AnnDisableWait) {
 		return AwaitNothing
 	}
@@ -114,19 +108,15 @@ func (c *Change) WaitOp() WaitOp {
 	case Delete:
 		return AwaitDelete
 	case Keep:
-		if c.waits || c.calc.Unchanged {
+		if c.waits {
 			return AwaitReconcile
 		}
 	}
 	return AwaitNothing
 }
 
-// GraphOp returns the operation in the words of change rules: "upsert", "delete" or "noop". An
-// object that belongs to others counts as one that is applied, because others may depend on it.
+// GraphOp returns the operation in the words of change rules: "upsert", "delete" or "noop".
 func (c *Change) GraphOp() string {
-	if c.Foreign != "" {
-		return "upsert"
-	}
 	switch c.ApplyOp() {
 	case Add, Update, Exists:
 		return "upsert"

@@ -19,12 +19,6 @@ func (c *Change) Recalculate(live *unstructured.Unstructured) (*Change, error) {
 	return c.calc.compare(live, c.New)
 }
 
-// Complete returns the change, by the same rules, to an object that was not fully known when the
-// change was calculated: it takes values from others. New is the object with them.
-func (c *Change) Complete(new *unstructured.Unstructured) (*Change, error) {
-	return c.calc.compare(c.Existing, new)
-}
-
 // Rework returns the change that replaces one that the server refused: of a creation because the
 // object exists, or of an update because the object has changed since it was read. Live is the
 // present object. If there is no such change the error says why, and wraps the refusal where kapp
@@ -45,7 +39,7 @@ func (c *Change) Rework(
 	case op == Delete:
 		return c.calc.deletion(live), nil
 	}
-	return nil, &OvertakenError{refused}
+	return nil, refused
 }
 
 // updateInstead returns an update that replaces a creation. Its strategy is the default.
@@ -58,23 +52,11 @@ func (c *Change) updateInstead(live *unstructured.Unstructured, noop bool) (*Cha
 		again.fallback = true
 		return again, nil
 	case again.Op == Noop:
-		return nil, &OvertakenError{errors.New(
-			"Recalculated change was a noop but those are not allowed " +
-				"(try adding annotation kapp.k14s.io/create-strategy: fallback-on-update-or-noop)",
-		)}
+		return nil, errors.New("Recalculated change was a noop but those are not allowed " +
+			"(try adding annotation kapp.k14s.io/create-strategy: fallback-on-update-or-noop)")
 	}
-	return nil, &OvertakenError{errors.New("Expected recalculated change to be an update or noop")}
+	return nil, errors.New("Expected recalculated change to be an update or noop")
 }
-
-// OvertakenError reports that no change can replace one, because others have created or changed the
-// object.
-type OvertakenError struct{ err error }
-
-// Error returns the text under kapp's grammar.
-func (e *OvertakenError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error under kapp's grammar, which may wrap an answer of the server.
-func (e *OvertakenError) Unwrap() error { return e.err }
 
 const conflict = "Failed to update due to resource conflict "
 
@@ -92,7 +74,7 @@ func (c *Change) retryUpdate(
 	case Keep:
 		return again, nil
 	default:
-		return nil, &OvertakenError{errors.New("Expected recalculated change to be an update")}
+		return nil, errors.New("Expected recalculated change to be an update")
 	}
 	same, err := c.same(again)
 	if err != nil || same {
@@ -103,11 +85,10 @@ func (c *Change) retryUpdate(
 	}
 	before, after, err := again.Texts(m)
 	if err != nil {
-		return nil, &OvertakenError{fmt.Errorf(conflict+"(approved diff no longer matches): %w", refused)}
+		return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w", refused)
 	}
-	return nil, &OvertakenError{fmt.Errorf(
-		conflict+"(approved diff no longer matches): %w: Recalculated diff:\n%s",
-		refused, textdiff.FormatChanges(textdiff.Compare(before, after, false)))}
+	return nil, fmt.Errorf(conflict+"(approved diff no longer matches): %w: Recalculated diff:\n%s",
+		refused, textdiff.FormatChanges(textdiff.Compare(before, after, false)))
 }
 
 // ExhaustedError returns the error of a change that was reworked and refused too often.

@@ -105,9 +105,9 @@ type UnknownGroup struct {
 	Group string
 }
 
-// UnknownGroups returns the rules about applied members of groups that no node has. Own returns how
-// many of a node's first rules count. Groups of what is deleted are gone once that has happened.
-func UnknownGroups(nodes []Node, own func(node int) int) []UnknownGroup {
+// UnknownGroups returns the rules about applied members of groups that no node has. Groups of what
+// is deleted are gone once that has happened.
+func UnknownGroups(nodes []Node) []UnknownGroup {
 	groups := map[string]bool{}
 	for _, node := range nodes {
 		for _, group := range node.Groups {
@@ -116,7 +116,7 @@ func UnknownGroups(nodes []Node, own func(node int) int) []UnknownGroup {
 	}
 	var unknown []UnknownGroup
 	for i, node := range nodes {
-		for _, rule := range node.Rules[:min(own(i), len(node.Rules))] {
+		for _, rule := range node.Rules {
 			if rule.Target == Upsert && !groups[rule.Group] {
 				unknown = append(unknown, UnknownGroup{i, rule.Group})
 			}

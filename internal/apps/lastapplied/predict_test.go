@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"go.yaml.in/yaml/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -82,60 +80,4 @@ func writes(t *testing.T, toSend, applied, existing, answer *unstructured.Unstru
 		t.Fatal(err)
 	}
 	return "2\n" + string(text)
-}
-
-// Values that the server fills in are no change, unless they differ from what it fills in.
-func TestKeepDefaults(t *testing.T) {
-	const head = "{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, spec: {maxReplicas: 2"
-	for before, want := range map[string]string{
-		head + ", minReplicas: 1}}": head + ", minReplicas: 1}}",
-		head + ", minReplicas: 2}}": head + "}}", // somebody has set it
-		head + "}}":                 head + "}}",
-	} {
-		got := KeepDefaults(read(t, head+"}}"), read(t, before))
-		if diff := cmp.Diff(read(t, want).Object, got.Object); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", before, diff)
-		}
-	}
-}
-
-// TestKeepNullTimes keeps the null that older servers add to the metadata of templates, which may
-// be all that they have.
-func TestKeepNullTimes(t *testing.T) {
-	const after = `{apiVersion: batch/v1, kind: CronJob, spec: {schedule: "@daily", jobTemplate: {
-  spec: {template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: a}]}}}}}}`
-	const want = `{apiVersion: batch/v1, kind: CronJob, spec: {schedule: "@daily", jobTemplate: {
-  metadata: {creationTimestamp: null}, spec: {template: {
-    metadata: {creationTimestamp: null, labels: {app: web}},
-    spec: {containers: [{name: main, image: a}]}}}}}}`
-	got := KeepDefaults(read(t, after), read(t, want))
-	if diff := cmp.Diff(read(t, want).Object, got.Object); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestKeepGenerated keeps the selector of a Job and the labels that the server has generated, and
-// nothing of a Job that has a selector of its own.
-func TestKeepGenerated(t *testing.T) {
-	const head = "{apiVersion: batch/v1, kind: Job, spec: "
-	const live = head + `{manualSelector: false, parallelism: 7, completions: 1,
-  selector: {matchLabels: {uid: a}},
-  template: {metadata: {labels: {app: x, controller-uid: a, job-name: b}}}}}`
-	for after, want := range map[string]string{
-		head + "{template: {spec: {}}}}": head + `{manualSelector: false, completions: 1,
-  selector: {matchLabels: {uid: a}},
-  template: {metadata: {labels: {controller-uid: a, job-name: b}}, spec: {}}}}`,
-		head + "{completions: 2, template: {metadata: {labels: {app: y, job-name: c}}}}}": head + `{
-  completions: 2, manualSelector: false, selector: {matchLabels: {uid: a}},
-  template: {metadata: {labels: {app: y, controller-uid: a, job-name: c}}}}}`,
-		head + "{selector: {}, template: {}}}": head + "{selector: {}, template: {}}}",
-		head + "{manualSelector: true, template: {}}}": head +
-			"{manualSelector: true, template: {}}}",
-		head + "{}}": head + "{}}",
-	} {
-		got := KeepGenerated(read(t, after), read(t, live))
-		if diff := cmp.Diff(read(t, want).Object, got.Object); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", after, diff)
-		}
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // The values here depend on other fields or on the replaced object. All others are in
@@ -107,58 +106,6 @@ func setServiceAddresses(obj, existing *unstructured.Unstructured) {
 	}
 	fill(spec, "ipFamilies", []any{"IPv4"})
 	fill(spec, "ipFamilyPolicy", "SingleStack")
-}
-
-// generatedLabels are the labels that the server adds to the template of a Job.
-var generatedLabels = []string{
-	"batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name",
-}
-
-// generatedFields are the values of fields that the server sets when it creates a Job. Whether it
-// sets completions depends on a field that can change.
-var generatedFields = map[string]any{"manualSelector": false, "completions": int64(1)}
-
-// KeepGenerated returns an object with those values of a live one that the server generates when it
-// creates an object, and that no update can change or remove: the selector of a Job, the labels of
-// its template, and fields that are not given.
-func KeepGenerated(obj, live *unstructured.Unstructured) *unstructured.Unstructured {
-	if obj.GetKind() != "Job" || obj.GetAPIVersion() != "batch/v1" ||
-		field(obj.Object, "spec", "selector") != nil ||
-		field(obj.Object, "spec", "manualSelector") == true {
-		return obj
-	}
-	kept := obj.DeepCopy()
-	spec, _ := kept.Object["spec"].(map[string]any)
-	template, _ := spec["template"].(map[string]any)
-	selector := field(live.Object, "spec", "selector")
-	if template == nil || selector == nil {
-		return obj
-	}
-	spec["selector"] = runtime.DeepCopyJSONValue(selector)
-	for name, value := range generatedFields {
-		if field(live.Object, "spec", name) == value {
-			fill(spec, name, value)
-		}
-	}
-	labels, _ := field(template, "metadata", "labels").(map[string]any)
-	for _, key := range generatedLabels {
-		value, ok := field(live.Object, "spec", "template", "metadata", "labels", key).(string)
-		if ok && labels[key] == nil {
-			labels = withField(withField(template, "metadata"), "labels")
-			labels[key] = value
-		}
-	}
-	return kept
-}
-
-// withField returns the map in a field, which it sets if there is none.
-func withField(fields map[string]any, name string) map[string]any {
-	inner, ok := fields[name].(map[string]any)
-	if !ok {
-		inner = map[string]any{}
-		fields[name] = inner
-	}
-	return inner
 }
 
 // fill sets a field that has no value.

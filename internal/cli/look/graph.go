@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
@@ -210,18 +209,12 @@ func cycleGraph(title string, err error) (g draw.Graph, ok bool) {
 	add := func(from, to string) {
 		g.Edges = append(g.Edges, draw.Edge{From: find(from), To: find(to)})
 	}
-	inPlan, inApp := (*plan.CycleError)(nil), (*apps.CycleError)(nil)
-	switch {
-	case errors.As(err, &inPlan):
-		for _, edge := range inPlan.Blocked {
-			add(edge.From.String(), edge.To.String())
-		}
-	case errors.As(err, &inApp):
-		for i, name := range inApp.Names {
-			add(name, inApp.Names[(i+1)%len(inApp.Names)])
-		}
-	default:
+	cycle := (*plan.CycleError)(nil)
+	if !errors.As(err, &cycle) {
 		return g, false
+	}
+	for _, edge := range cycle.Blocked {
+		add(edge.From.String(), edge.To.String())
 	}
 	return g, true
 }

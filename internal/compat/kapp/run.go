@@ -16,8 +16,8 @@ func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) 
 	return apps.RunOptions{
 		ChangeFilter: diff.filter, Mask: diff.mask, UseLastApplied: diff.lastApplied,
 		UpdateStrategy: apply.updateStrategy, ApplyIgnored: apply.applyIgnored,
-		PlanPolicy: apps.PlanPolicy{AwaitUnchanged: apply.holdUnready},
-		Wait:       apply.wait, WaitIgnored: apply.waitIgnored, ServerSide: apply.merges(),
+		AwaitUnchanged: apply.holdUnready,
+		Wait:           apply.wait, WaitIgnored: apply.waitIgnored, ServerSide: apply.merges(),
 		IgnoreFailingAPIServices: kinds.ignoreFailing,
 		WaitTimeout:              apply.resourceTimeout, ShowChildren: true,
 		Engine: engine.Options{
