@@ -79,15 +79,15 @@ func (p Policy) Changes(live, want *unstructured.Unstructured) (bool, error) {
 func (w writeMode) decideClientSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
+	if step.Desired = nil; w.keeper != nil {
+		step.Desired = want.DeepCopy()
+	}
 	annotation, kept := w.lastApplied, true
 	if annotation != "" {
 		var err error
 		if kept, err = w.keepApplied(want); err != nil {
 			return err
 		}
-	}
-	if step.Desired = nil; w.keeper != nil {
-		step.Desired = want.DeepCopy()
 	}
 	applied, annotated, err := w.base(step.Have)
 	if err != nil {

@@ -303,6 +303,9 @@ func TestKeeperForgets(t *testing.T) {
 	if _, has := again.Want.Object["immutable"]; !has {
 		t.Errorf("decided again: %v", again.Want.Object)
 	}
+	if step.Desired.GetAnnotations() != nil {
+		t.Errorf("the manifest has annotations: %v", step.Desired.GetAnnotations())
+	}
 }
 
 // forgetful is a keeper whose copies lack a field.
