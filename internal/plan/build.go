@@ -320,6 +320,7 @@ func (s *Step) keepIfForbidden(owner Owner, marks Annotations) bool {
 		s.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
 		return true
 	}
+	owner.Unmarked = nil // what has lost the mark since then was taken out of the set
 	s.ReasonCode, s.Reason = owner.refusal(s.Have, nil, owner.KeepHint, "")
 	switch {
 	case s.ReasonCode == "":
