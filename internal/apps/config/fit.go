@@ -31,7 +31,10 @@ func (c *Config) Fit(desired, live, applied *unstructured.Unstructured) (
 	}
 	for _, p := range c.notApplied.matching(result.Object) {
 		again := applied.DeepCopy()
-		err := copyPath(p, again.Object, []map[string]any{desired.Object})
+		err := remove(p, again.Object) // the manifest may not say it any more
+		if err == nil {
+			err = copyPath(p, again.Object, []map[string]any{desired.Object})
+		}
 		if err == nil && reflect.DeepEqual(again.Object, applied.Object) {
 			err = copyPath(p, result.Object, []map[string]any{live.Object, desired.Object})
 		}
