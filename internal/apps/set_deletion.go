@@ -109,6 +109,11 @@ func (s *SetDeletion) Save(ctx context.Context, state *record.State) error {
 	if !s.Found() {
 		return nil
 	}
+	if s.begun {
+		if err := cluster.PermitAtEnd(s.running, ctx); err != nil {
+			return err // a run that has the lock now has taken the record over, too
+		}
+	}
 	s.app.SetMembers(slices.Clone(state.Members))
 	switch {
 	case state.Result == "":
