@@ -7,11 +7,13 @@ import (
 	"maps"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/record"
@@ -43,9 +45,13 @@ func stateOf(of *app.App, labelled []liveObject) *record.State {
 	last := of.Meta.LastDeployment
 	killed := last.Successful == nil && !last.StartedAt.IsZero()
 	unproven := killed || !listed && last.Successful != nil && !*last.Successful
-	for _, obj := range withoutTransient(labelled) {
+	for _, obj := range labelled {
 		ref := object.RefOf(obj)
-		m := recorded[ref]
+		m, known := recorded[ref]
+		// What the record lists is a member although somebody has removed its identity.
+		if resource.IsTransient(obj) && (!known || metav1.GetControllerOf(obj) != nil) {
+			continue
+		}
 		m.Ref = ref
 		if unproven {
 			m.Strategy, m.Reconcile = record.Apply, record.Pending
