@@ -94,6 +94,18 @@ func UpdateToApplyPatch(live *unstructured.Unstructured, manager string) (Patch,
 	return UpgradePatch(live, sets.New(manager), manager)
 }
 
+// WithUpdatesApplied returns an object as it is when a manager has made the fields that it owns by
+// Update its own by Apply, as UpdateToApplyPatch does. The argument does not change.
+func WithUpdatesApplied(
+	live *unstructured.Unstructured, manager string,
+) (*unstructured.Unstructured, error) {
+	if len(live.GetManagedFields()) == 0 {
+		return live, nil
+	}
+	upgraded := live.DeepCopy()
+	return upgraded, csaupgrade.UpgradeManagedFields(upgraded, sets.New(manager), manager)
+}
+
 func annotationOwners(
 	live *unstructured.Unstructured, key string, operation metav1.ManagedFieldsOperationType,
 ) []metav1.ManagedFieldsEntry {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
@@ -303,7 +305,9 @@ func (w writeMode) decideServerSide(
 		c.LeaveOut(want)
 	}
 	step.Contested = append(left, step.Contested...)
-	w.keepManifest(step, manifest)
+	if err := w.keepManifest(step, manifest); err != nil {
+		return err
+	}
 	if want, err = w.recorded(step, want, text); err != nil {
 		return err
 	}
@@ -311,13 +315,19 @@ func (w writeMode) decideServerSide(
 	if step.Have == nil {
 		return nil
 	}
-	same, err := diff.AppliedBy(w.withBooksOf(want, step.Have), step.Have, w.manager)
+	before := step.Have
+	if w.keeper != nil && w.owner.Owns(before) {
+		if before, err = diff.WithUpdatesApplied(before, w.manager); err != nil {
+			return fmt.Errorf("compare with what was applied: %w", err)
+		}
+	}
+	same, err := diff.AppliedBy(w.withBooksOf(want, step.Have), before, w.manager)
 	if err != nil {
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}
 	step.Op, step.Disown = Update, former.Removal(step.Have, want)
 	if same && len(step.Disown.Data) == 0 &&
-		(w.lastApplied == "" || diff.ClientSideManagers(step.Have, w.lastApplied).Len() == 0) {
+		(w.lastApplied == "" || diff.ClientSideManagers(before, w.lastApplied).Len() == 0) {
 		step.Op = Unchanged
 		return nil
 	}
@@ -326,14 +336,24 @@ func (w writeMode) decideServerSide(
 }
 
 // keepManifest sets what is created in place of the live object of a server-side apply if what is
-// sent may lack fields of the manifest: ignored ones, or those that are left to controllers.
-func (w writeMode) keepManifest(step *Step, manifest *unstructured.Unstructured) {
+// sent may lack fields of the manifest, or have other values: ignored ones, those that are left to
+// controllers, and those that rules leave to others.
+func (w writeMode) keepManifest(step *Step, manifest *unstructured.Unstructured) error {
 	step.Recreate = nil
 	yields := w.conflicts == YieldToControllers && len(step.Contested) > 0
-	if step.Have != nil && (yields || len(w.ignore) > 0) {
-		step.Recreate = diff.PruneNulls(manifest)
-		step.keepReplicas(step.Recreate)
+	if step.Have == nil || !yields && len(w.ignore) == 0 && w.fit == nil {
+		return nil
 	}
+	made := diff.PruneNulls(manifest)
+	step.keepReplicas(made)
+	if w.keeper != nil {
+		if _, err := w.keepApplied(made); err != nil {
+			return err
+		}
+		made = w.sealed(made, nil)
+	}
+	step.Recreate = made
+	return nil
 }
 
 func annotate(obj *unstructured.Unstructured, key, value string) {
@@ -396,8 +416,15 @@ func readLastApplied(live *unstructured.Unstructured, key string) *unstructured.
 	if !ok {
 		return nil
 	}
+	data := []byte(text)
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") { // old versions of kapp wrote YAML
+		var err error
+		if data, err = yaml.YAMLToJSON(data); err != nil {
+			return nil
+		}
+	}
 	obj := &unstructured.Unstructured{}
-	if err := obj.UnmarshalJSON([]byte(text)); err != nil {
+	if err := obj.UnmarshalJSON(data); err != nil {
 		return nil
 	}
 	return obj
