@@ -235,7 +235,8 @@ func (d *Deployment) hasApplied(live liveObject) bool {
 		return false
 	}
 	applied := lastapplied.Original(live)
-	return applied != nil && object.LabelsOf(applied).Get(key) == value
+	return applied != nil && object.LabelsOf(applied).Get(key) == value &&
+		resource.Key(applied) == resource.Key(live) // not that of an object which it is a copy of
 }
 
 // readError returns the error for inputs whose existence could not be checked.

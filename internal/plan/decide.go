@@ -48,6 +48,9 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	if !w.strict {
 		want = object.WithoutServerAnnotations(want) // a revision may have them
 	}
+	if w.keeper != nil { // a manifest may have them from a live object
+		want = withoutAnnotations(want, w.books)
+	}
 	former := w.owner.adopts(step.Have, want)
 	var err error
 	if w.serverSide {

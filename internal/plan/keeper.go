@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -217,6 +218,21 @@ func withAnnotations(
 			annotations[key] = value
 		}
 	})
+}
+
+// withoutAnnotations returns an object without some annotations: a copy if it has one of them.
+func withoutAnnotations(
+	obj *unstructured.Unstructured, keys []string,
+) *unstructured.Unstructured {
+	has := func(key string) bool { return isAnnotated(obj, key) }
+	if !slices.ContainsFunc(keys, has) {
+		return obj
+	}
+	obj = obj.DeepCopy()
+	for _, key := range keys {
+		removeAnnotation(obj, key)
+	}
+	return obj
 }
 
 // removeAnnotation removes an annotation of an object, in place.

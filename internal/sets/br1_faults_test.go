@@ -304,3 +304,98 @@ func TestFaultKilledBeforeCorrection(t *testing.T) {
 		t.Error("kapp takes the object for changed")
 	}
 }
+
+// A copy of an object of the app, which is no object of the app, is left alone.
+func TestFaultOriginalOfAnother(t *testing.T) {
+	w := newSetWorld(t, KindApp)
+	w.write("a.yaml", mapText("a", "x: '1', z: '1'", ""))
+	w.mustApply()
+	c := w.server.Object(mapRef("a"))
+	c.SetName("c")
+	c.SetUID("")
+	c.SetLabels(nil) // somebody copied a, and took the copy out of the app
+	_ = unstructured.SetNestedField(c.Object, "theirs", "data", "x")
+	w.server.Put(c)
+	w.write("c.yaml", mapText("c", "x: '2'", ""))
+	w.expect("plan", w.with(nil), "a: unchanged, c: skip")
+	w.expect("c", w.data("c"), "x=theirs z=1")
+}
+
+// Marks that the user has copied into a manifest do not win.
+func TestFaultMarksInManifest(t *testing.T) {
+	for _, server := range []bool{false, true} {
+		w := newSetWorld(t, KindApp)
+		edit := func(o *packages.PlanOptions) { o.ServerSide = server }
+		w.write("a.yaml", mapText("a", "x: '1', z: '1'", "kapp.k14s.io/identity: nonsense, "+
+			"kapp.k14s.io/original: '{}', kapp.k14s.io/original-diff-md5: abc, kapp.k14s.io/disable-original: ''"))
+		w.write("b.yaml", mapText("b", "x: '1', z: '1'", "kapp.k14s.io/identity: nonsense, "+
+			"kapp.k14s.io/original: '{}', kapp.k14s.io/original-diff-md5: abc"))
+		w.with(edit)
+		w.expect("again", w.with(edit), "a: unchanged, b: unchanged")
+		w.expect("identity", w.note("a", identityKey), "v1;demo//ConfigMap/a;v1")
+		w.expect("identity", w.note("b", identityKey), "v1;demo//ConfigMap/b;v1")
+		w.expect("original", w.note("a", originalKey), "")
+		t.Log(w.note("b", originalKey), w.note("a", "kapp.k14s.io/original-diff-md5"))
+		if _, ok := lastapplied.Base(w.server.Object(mapRef("b")), config.Default()); !ok {
+			t.Error("kapp takes b for changed")
+		}
+		w.write("b.yaml", mapText("b", "x: '2'", "kapp.k14s.io/identity: nonsense, "+
+			"kapp.k14s.io/original: '{}', kapp.k14s.io/original-diff-md5: abc"))
+		w.write("a.yaml", mapText("a", "x: '2'", "kapp.k14s.io/disable-original: ''"))
+		w.with(edit)
+		w.expect("b", w.data("a")+", "+w.data("b"), "x=2, x=2")
+		w.expect("again", w.with(edit), "a: unchanged, b: unchanged")
+	}
+}
+
+// A run that fails to write one version of an object, then conflicts: the manifest is written with
+// the rules of the set beside what others have set.
+func TestFaultConflictWithRules(t *testing.T) {
+	for _, server := range []bool{false, true} {
+		w := newSetWorld(t, KindApp)
+		edit := func(o *packages.PlanOptions) { o.ServerSide, o.ForceConflicts = server, server }
+		w.write("config.yaml", fmt.Sprintf(configRule, "rebaseRules", ", type: copy, sources: [existing, new]"))
+		w.write("a.yaml", mapText("a", "x: '1', z: '1'", ""))
+		w.with(edit)
+		w.write("a.yaml", mapText("a", "x: '2', z: '1', y1: '1'", ""))
+		o := options()
+		edit(&o)
+		op, err := w.open().PrepareApply(t.Context(), fullCluster{w.server}, packages.ApplyOptions{PlanOptions: o})
+		if err == nil {
+			err = op.MakePlan(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.set("a", "z", "theirs")
+		w.set("a", "more", "theirs")
+		s, err := op.Run(t.Context(), engine.Options{DryRun: engine.DryRunNone, Concurrency: 1}, func(event.Event) {})
+		if err != nil || s.Failures() > 0 {
+			t.Fatal(s, err)
+		}
+		w.expect("data", w.data("a"), "more=theirs x=2 y1=1 z=theirs")
+		if text := w.note("a", originalKey); !strings.Contains(text, `"z":"1"`) {
+			t.Errorf("%v: the original is not the manifest: %s", server, text)
+		}
+		w.expect("again", w.with(edit), "a: unchanged")
+	}
+}
+
+// An object whose mark somebody has removed, and that no file describes any more, stays, and the
+// plan says so.
+func TestFaultForgottenSilently(t *testing.T) {
+	eachFormat(t, func(t *testing.T, w *setWorld) {
+		w.write("a.yaml", mapText("a", "x: '1'", ""))
+		w.write("b.yaml", mapText("b", "x: '1'", ""))
+		w.mustApply()
+		w.change("a", func(obj *unstructured.Unstructured) {
+			obj.SetLabels(nil)
+			annotations := obj.GetAnnotations()
+			delete(annotations, "config.k8s.io/owning-inventory")
+			obj.SetAnnotations(annotations)
+		})
+		w.write("a.yaml", "")
+		w.expect("plan", ops(w.mustApply()), "b: unchanged, a: keep")
+		w.expect("members", w.members(), "a b")
+	})
+}
