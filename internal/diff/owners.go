@@ -94,8 +94,8 @@ func UpdateToApplyPatch(live *unstructured.Unstructured, manager string) (Patch,
 	return UpgradePatch(live, sets.New(manager), manager)
 }
 
-// WithUpdatesApplied returns an object as it is when a manager has made the fields that it owns by
-// Update its own by Apply, as UpdateToApplyPatch does. The argument does not change.
+// WithUpdatesApplied returns a copy of an object in which a manager owns by Apply what it owned by
+// Update, as after UpdateToApplyPatch.
 func WithUpdatesApplied(
 	live *unstructured.Unstructured, manager string,
 ) (*unstructured.Unstructured, error) {

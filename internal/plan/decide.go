@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/muster-deploy/muster/internal/base/yamlsize"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -421,8 +422,11 @@ func readLastApplied(live *unstructured.Unstructured, key string) *unstructured.
 	}
 	data := []byte(text)
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") { // old versions of kapp wrote YAML
-		var err error
-		if data, err = yaml.YAMLToJSON(data); err != nil {
+		err := yamlsize.Check(data)
+		if err == nil {
+			data, err = yaml.ToJSON(data)
+		}
+		if err != nil {
 			return nil
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
@@ -84,7 +83,7 @@ func (w *setWorld) between(ctx context.Context, destroy bool, change func()) {
 }
 
 // An unchanged object with always-replace is not deleted and created by each server-side apply.
-func TestFaultReplacedEachTime(t *testing.T) {
+func TestFormatsFaultReplacedEachTime(t *testing.T) {
 	w := newSetWorld(t, KindApp)
 	w.write("a.yaml", mapText("a", "x: '1'", replaceNote))
 	w.with(serverSide)
@@ -93,8 +92,8 @@ func TestFaultReplacedEachTime(t *testing.T) {
 	w.expect("uid", string(w.server.Object(mapRef("a")).GetUID()), string(uid))
 }
 
-// An object that is created anew while fields are ignored stays in the app.
-func TestFaultRecreatedWithoutIdentity(t *testing.T) {
+// An object that is created again while fields are ignored stays in the app.
+func TestFormatsFaultRecreatedWithoutIdentity(t *testing.T) {
 	w := newSetWorld(t, KindApp)
 	edit := func(o *packages.PlanOptions) {
 		o.ServerSide, o.Ignore = true, diff.IgnoreRules{{Paths: []string{"/data/z"}}}
@@ -115,7 +114,7 @@ func TestFaultRecreatedWithoutIdentity(t *testing.T) {
 }
 
 // What somebody takes out of the app between the plan and the deletion is not deleted.
-func TestFaultTakenOutMeanwhile(t *testing.T) {
+func TestFormatsFaultTakenOutMeanwhile(t *testing.T) {
 	w := newSetWorld(t, KindApp)
 	w.write("a.yaml", mapText("a", "x: '1'", ""))
 	w.write("b.yaml", mapText("b", "x: '1'", ""))
@@ -133,7 +132,7 @@ func TestFaultTakenOutMeanwhile(t *testing.T) {
 
 // An object that kapp, or an earlier muster, has written without an original loses the fields that
 // the manifest does not have any more.
-func TestFaultFieldsOfUpdatesStay(t *testing.T) {
+func TestFormatsFaultFieldsOfUpdatesStay(t *testing.T) {
 	for _, size := range []int{0, 270000} {
 		w := newSetWorld(t, KindApp)
 		w.write("b.yaml", mapText("b", "x: '1'", ""))
@@ -165,7 +164,7 @@ const configRule = "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\n%s: [{path:
 
 // A field that a rule leaves to others is in the original as the manifest has it, also server-side:
 // else the rule holds for one apply alone.
-func TestFaultOriginalOfServerSide(t *testing.T) {
+func TestFormatsFaultOriginalOfServerSide(t *testing.T) {
 	w := newSetWorld(t, KindApp)
 	edit := func(o *packages.PlanOptions) { o.ServerSide, o.ForceConflicts = true, true }
 	w.write("config.yaml", fmt.Sprintf(configRule, "diffAgainstLastAppliedFieldExclusionRules", ""))
@@ -182,8 +181,8 @@ func TestFaultOriginalOfServerSide(t *testing.T) {
 	}
 }
 
-// An object that is created anew has the fields of the manifest, whatever the rules of a merge.
-func TestFaultRecreatedByRules(t *testing.T) {
+// An object that is created again has the fields of the manifest, whatever the rules of a merge.
+func TestFormatsFaultRecreatedByRules(t *testing.T) {
 	for _, how := range []string{", type: remove", ", type: copy, sources: [existing, new]"} {
 		for _, server := range []bool{false, true} {
 			w := newSetWorld(t, KindApp)
@@ -200,7 +199,7 @@ func TestFaultRecreatedByRules(t *testing.T) {
 }
 
 // A field of an exclusion rule that the manifest drops is removed.
-func TestFaultExcludedFieldStays(t *testing.T) {
+func TestFormatsFaultExcludedFieldStays(t *testing.T) {
 	w := newSetWorld(t, KindApp)
 	w.write("config.yaml", fmt.Sprintf(configRule, "diffAgainstLastAppliedFieldExclusionRules", ""))
 	w.write("a.yaml", mapText("a", "x: '1', z: '1'", ""))
@@ -211,7 +210,7 @@ func TestFaultExcludedFieldStays(t *testing.T) {
 }
 
 // An original in YAML, as old versions of kapp have written it, is the base of the merge.
-func TestFaultOriginalInYAML(t *testing.T) {
+func TestFormatsFaultOriginalInYAML(t *testing.T) {
 	w := newSetWorld(t, KindApp)
 	w.write("a.yaml", mapText("a", "x: '1', z: '1'", ""))
 	w.mustApply()
@@ -224,7 +223,7 @@ func TestFaultOriginalInYAML(t *testing.T) {
 }
 
 // An object of the record that has lost its identity is still pruned and destroyed.
-func TestFaultIdentityRemoved(t *testing.T) {
+func TestFormatsFaultIdentityRemoved(t *testing.T) {
 	for _, destroy := range []bool{false, true} {
 		w := newSetWorld(t, KindApp)
 		w.write("a.yaml", mapText("a", "x: '1'", ""))
@@ -244,22 +243,8 @@ func TestFaultIdentityRemoved(t *testing.T) {
 	}
 }
 
-// A package that takes an object from an app which had it from a package removes what the app has
-// applied.
-func TestFaultStaleAnnotation(t *testing.T) {
-	p, a := newSetWorld(t, KindPackage), newSetWorld(t, KindApp)
-	a.server = p.server
-	force := func(o *packages.PlanOptions) { o.InventoryPolicy = "force-adopt" }
-	p.write("a.yaml", mapText("a", "x: '1'", ""))
-	p.mustApply()
-	a.write("a.yaml", mapText("a", "x: '1', z: '1'", ""))
-	a.with(force)
-	p.with(force)
-	p.expect("data", p.data("a"), "x=1")
-}
-
 // A destroy that has lost its lock leaves the record to the run that has it.
-func TestFaultLostLock(t *testing.T) {
+func TestFormatsFaultLostLock(t *testing.T) {
 	w := newSetWorld(t, KindApp)
 	w.write("a.yaml", mapText("a", "x: '1'", ""))
 	w.write("b.yaml", mapText("b", "x: '1'", ""))
@@ -286,27 +271,8 @@ func TestFaultLostLock(t *testing.T) {
 	w.expect("record", record(), want)
 }
 
-// A run that is killed between the two writes of an object is completed by the next one: kapp would
-// take what the server has set for a change by others, and undo it.
-func TestFaultKilledBeforeCorrection(t *testing.T) {
-	w := newSetWorld(t, KindApp)
-	w.server.Stores = func(obj *unstructured.Unstructured) {
-		if object.RefOf(obj) == mapRef("a") {
-			_ = unstructured.SetNestedField(obj.Object, "hook", "data", "hook")
-		}
-	}
-	w.write("a.yaml", mapText("a", "x: '1'", ""))
-	w.server.Dies = 4
-	_, _, _ = w.apply(t.Context(), nil)
-	w.server.Revive()
-	w.mustApply()
-	if _, ok := lastapplied.Base(w.server.Object(mapRef("a")), config.Default()); !ok {
-		t.Error("kapp takes the object for changed")
-	}
-}
-
 // A copy of an object of the app, which is no object of the app, is left alone.
-func TestFaultOriginalOfAnother(t *testing.T) {
+func TestFormatsFaultOriginalOfAnother(t *testing.T) {
 	w := newSetWorld(t, KindApp)
 	w.write("a.yaml", mapText("a", "x: '1', z: '1'", ""))
 	w.mustApply()
@@ -322,12 +288,13 @@ func TestFaultOriginalOfAnother(t *testing.T) {
 }
 
 // Marks that the user has copied into a manifest do not win.
-func TestFaultMarksInManifest(t *testing.T) {
+func TestFormatsFaultMarksInManifest(t *testing.T) {
 	for _, server := range []bool{false, true} {
 		w := newSetWorld(t, KindApp)
 		edit := func(o *packages.PlanOptions) { o.ServerSide = server }
 		w.write("a.yaml", mapText("a", "x: '1', z: '1'", "kapp.k14s.io/identity: nonsense, "+
-			"kapp.k14s.io/original: '{}', kapp.k14s.io/original-diff-md5: abc, kapp.k14s.io/disable-original: ''"))
+			"kapp.k14s.io/original: '{}', kapp.k14s.io/original-diff-md5: abc, "+
+			"kapp.k14s.io/disable-original: ''"))
 		w.write("b.yaml", mapText("b", "x: '1', z: '1'", "kapp.k14s.io/identity: nonsense, "+
 			"kapp.k14s.io/original: '{}', kapp.k14s.io/original-diff-md5: abc"))
 		w.with(edit)
@@ -350,17 +317,19 @@ func TestFaultMarksInManifest(t *testing.T) {
 
 // A run that fails to write one version of an object, then conflicts: the manifest is written with
 // the rules of the set beside what others have set.
-func TestFaultConflictWithRules(t *testing.T) {
+func TestFormatsFaultConflictWithRules(t *testing.T) {
 	for _, server := range []bool{false, true} {
 		w := newSetWorld(t, KindApp)
 		edit := func(o *packages.PlanOptions) { o.ServerSide, o.ForceConflicts = server, server }
-		w.write("config.yaml", fmt.Sprintf(configRule, "rebaseRules", ", type: copy, sources: [existing, new]"))
+		w.write("config.yaml",
+			fmt.Sprintf(configRule, "rebaseRules", ", type: copy, sources: [existing, new]"))
 		w.write("a.yaml", mapText("a", "x: '1', z: '1'", ""))
 		w.with(edit)
 		w.write("a.yaml", mapText("a", "x: '2', z: '1', y1: '1'", ""))
 		o := options()
 		edit(&o)
-		op, err := w.open().PrepareApply(t.Context(), fullCluster{w.server}, packages.ApplyOptions{PlanOptions: o})
+		op, err := w.open().PrepareApply(t.Context(), fullCluster{w.server},
+			packages.ApplyOptions{PlanOptions: o})
 		if err == nil {
 			err = op.MakePlan(t.Context())
 		}
@@ -369,7 +338,8 @@ func TestFaultConflictWithRules(t *testing.T) {
 		}
 		w.set("a", "z", "theirs")
 		w.set("a", "more", "theirs")
-		s, err := op.Run(t.Context(), engine.Options{DryRun: engine.DryRunNone, Concurrency: 1}, func(event.Event) {})
+		run := engine.Options{DryRun: engine.DryRunNone, Concurrency: 1}
+		s, err := op.Run(t.Context(), run, func(event.Event) {})
 		if err != nil || s.Failures() > 0 {
 			t.Fatal(s, err)
 		}
@@ -383,7 +353,7 @@ func TestFaultConflictWithRules(t *testing.T) {
 
 // An object whose mark somebody has removed, and that no file describes any more, stays, and the
 // plan says so.
-func TestFaultForgottenSilently(t *testing.T) {
+func TestFormatsFaultForgottenSilently(t *testing.T) {
 	eachFormat(t, func(t *testing.T, w *setWorld) {
 		w.write("a.yaml", mapText("a", "x: '1'", ""))
 		w.write("b.yaml", mapText("b", "x: '1'", ""))
