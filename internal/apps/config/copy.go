@@ -87,7 +87,7 @@ func copyField(p path, target, source any, at int, name string) (moved bool, err
 	return moved, err
 }
 
-// copyItems copies within items, which are paired by index.
+// copyItems copies within items, which are paired by index unless the path says otherwise.
 func copyItems(p path, target, source any, at int) (moved bool, err error) {
 	part := &p.parts[at]
 	if at == len(p.parts)-1 {
@@ -100,6 +100,9 @@ func copyItems(p path, target, source any, at int) (moved bool, err error) {
 	from, ok := source.([]any)
 	if !ok {
 		return false, notListError(source)
+	}
+	if p.named {
+		from = inOrderOf(to, from)
 	}
 	first, end := 0, min(len(to), len(from))
 	if part.form == byIndex {
@@ -116,4 +119,34 @@ func copyItems(p path, target, source any, at int) (moved bool, err error) {
 		moved = moved || one
 	}
 	return moved, nil
+}
+
+// inOrderOf returns the items of a list that have the names of others, in the order of these; nil
+// for a missing one. It returns the list itself unless all items of both have names of their own.
+func inOrderOf(others, list []any) []any {
+	named := make(map[string]any, len(list))
+	for _, item := range list {
+		if name := nameOf(item); name != "" {
+			named[name] = item
+		}
+	}
+	ordered, known := make([]any, len(others)), map[string]bool{}
+	for i, item := range others {
+		name := nameOf(item)
+		if name == "" || known[name] {
+			return list
+		}
+		ordered[i], known[name] = named[name], true
+	}
+	if len(named) < len(list) {
+		return list
+	}
+	return ordered
+}
+
+// nameOf returns the name of an item; empty if it has none.
+func nameOf(item any) string {
+	fields, _ := item.(map[string]any)
+	name, _ := fields["name"].(string)
+	return name
 }

@@ -29,6 +29,7 @@ type path struct {
 	parts  []part
 	lists  int  // number of parts up to the last list; maps are created only below it
 	single bool // the path leads to at most one place
+	named  bool // items of lists are paired by their names, if all have one, and not by index
 }
 
 // String returns the path as in errors: the parts with commas between them, "(all)" for every

@@ -33,6 +33,12 @@ const (
 // object the result is a copy. The arguments do not change and share nothing with the result.
 func (c *Config) Rebase(existing, new *unstructured.Unstructured) (
 	*unstructured.Unstructured, error) {
+	return c.rebase(existing, new, false)
+}
+
+// rebase is Rebase. If named is set, items of lists are paired by their names.
+func (c *Config) rebase(existing, new *unstructured.Unstructured, named bool) (
+	*unstructured.Unstructured, error) {
 	result := new.DeepCopy()
 	if existing == nil {
 		return result, nil
@@ -51,7 +57,9 @@ func (c *Config) Rebase(existing, new *unstructured.Unstructured) (
 				sources = append(sources,
 					[...]map[string]any{fromNew: new.Object, fromExisting: existing.Object}[from])
 			}
-			err = copyPath(step.path, result.Object, sources)
+			p := step.path
+			p.named = named
+			err = copyPath(p, result.Object, sources)
 		}
 		if err != nil {
 			return nil, err
