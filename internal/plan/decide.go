@@ -131,10 +131,8 @@ func (w writeMode) decideClientSide(
 	if !w.strict {
 		want = diff.WithoutItemNulls(want)
 	}
-	if w.fit != nil {
-		if want, err = w.fit(want, step.Have, applied); err != nil {
-			return err
-		}
+	if want, err = w.fitted(want, step.Have, applied); err != nil {
+		return err
 	}
 	if want, err = w.ignore.Keep(want, step.Have); err != nil {
 		return fmt.Errorf("keep ignored fields: %w", err)
@@ -181,6 +179,21 @@ func (w writeMode) decideClientSide(
 	step.Op, step.Want, step.Patch = Update, m.result, m.patch
 	step.Diff = diff.Between(step.Have, m.result, w.comparison())
 	return nil
+}
+
+// fitted returns a desired object as the set lets it replace a live one, with its mark, which no
+// rule takes away.
+func (w writeMode) fitted(
+	want, live, applied *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	if w.fit == nil || live == nil {
+		return want, nil
+	}
+	want, err := w.fit(want, live, applied)
+	if err != nil {
+		return nil, err
+	}
+	return w.owner.marked(want), nil
 }
 
 // fieldsOf returns the fields of contests.
@@ -271,14 +284,12 @@ func (w writeMode) decideServerSide(
 			diff.StaleStringData(step.Have, want, w.manager)
 	}
 	manifest := want
-	if w.fit != nil && step.Have != nil {
-		var err error
-		if want, err = w.fit(want, step.Have, w.ownApplied(step.Have)); err != nil {
-			return err
-		}
+	want, err := w.fitted(want, step.Have, w.ownApplied(step.Have))
+	if err != nil {
+		return err
 	}
 	described := want
-	want, err := w.ignore.LeaveOut(w.withoutReplicas(step, want), step.Have,
+	want, err = w.ignore.LeaveOut(w.withoutReplicas(step, want), step.Have,
 		diff.Applier{Manager: w.manager, LastApplied: w.lastApplied})
 	if err != nil {
 		return fmt.Errorf("leave out ignored fields: %w", err)
