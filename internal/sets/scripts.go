@@ -10,12 +10,10 @@ import (
 	"github.com/muster-deploy/muster/internal/manifest"
 )
 
-// checkScripts returns an error for each document of an app with rules in ytt, if the request
-// refuses them.
+// checkScripts returns an error for each overlay in ytt of an app, which may change anything in an
+// object and so says nothing to a merge of three sides; if the request refuses scripts, for each
+// document with rules in ytt.
 func (r Request) checkScripts(objects []manifest.Object) error {
-	if !r.NoScripts {
-		return nil
-	}
 	all := make([]resource.Resource, len(objects))
 	for i, obj := range objects {
 		all[i] = resource.Resource{Unstructured: obj.Unstructured, Origin: obj.Origin.String()}
@@ -24,7 +22,15 @@ func (r Request) checkScripts(objects []manifest.Object) error {
 	if err != nil {
 		return err
 	}
-	return r.checkRules(rules)
+	if r.NoScripts {
+		return r.checkRules(rules)
+	}
+	var errs []error
+	for _, rule := range rules.Overlays() {
+		errs = append(errs, fmt.Errorf("%s is an overlay in ytt (overlayContractV1), which is not run "+
+			"here: `muster kapp deploy` honours it; use rebase rules with paths", rule))
+	}
+	return errors.Join(errs...)
 }
 
 // checkRules returns an error for each document with rules in ytt, if the request refuses them.

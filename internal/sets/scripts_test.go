@@ -54,8 +54,13 @@ func TestNoScripts(t *testing.T) {
 				App: "shop", Namespace: "shop", Files: []string{dir}, Now: time.Now,
 				Notice: func(string) {},
 			}
-			if _, err := Open(t.Context(), r); err != nil {
+			_, err = Open(t.Context(), r)
+			if overlay := name == "an overlay"; (err != nil) != overlay {
 				t.Fatalf("with scripts: %v", err)
+			} else if overlay && (!strings.Contains(err.Error(), "rules.yaml") ||
+				!strings.Contains(err.Error(), "rebaseRules[0]") ||
+				!strings.Contains(err.Error(), "`muster kapp deploy` honours it")) {
+				t.Errorf("with scripts: %v", err)
 			}
 			r.NoScripts = true
 			_, err = Open(t.Context(), r)

@@ -48,6 +48,7 @@ type Config struct {
 	labels      map[string]string // additional ones
 	checks      []Check           // to run before anything is changed
 	scripted    []string          // the documents of users with rules in ytt
+	overlaid    []string          // the rules of users that are overlays
 	own         *Config           // the rules of users alone; nil for none
 }
 
@@ -72,7 +73,7 @@ func parseDefault() *Config {
 	if err != nil {
 		panic("the built-in rules: " + err.Error()) // they are part of the program, and a test reads them
 	}
-	c.scripted = nil
+	c.scripted, c.overlaid = nil, nil
 	return c
 }
 
@@ -94,6 +95,10 @@ func (c *Config) HasOverlays() bool {
 // Scripts returns the documents of users that have rules in ytt, as messages name them. A script
 // takes as much memory as it likes.
 func (c *Config) Scripts() []string { return c.scripted }
+
+// Overlays returns the rebase rules of users that are overlays in ytt, as messages name them: with
+// their document.
+func (c *Config) Overlays() []string { return c.overlaid }
 
 // scripts returns how many rules are written in ytt.
 func (c *Config) scripts() (n int) {
@@ -153,11 +158,14 @@ func (c *Config) read(doc resource.Resource, version string) error {
 		return fmt.Errorf("Expected kapp config to have kind '%s', but was '%s'", docKind, doc.GetKind())
 	}
 	var r reader
-	before := c.scripts()
+	before, overlaid := c.scripts(), len(c.overlaid)
 	c.add(node{r: &r, value: doc.Object}, version)
+	name := strings.TrimSpace(doc.Origin + " " + resource.Describe(doc.Unstructured))
 	if c.scripts() > before {
-		c.scripted = append(c.scripted, strings.TrimSpace(doc.Origin+" "+
-			resource.Describe(doc.Unstructured)))
+		c.scripted = append(c.scripted, name)
+	}
+	for i := overlaid; i < len(c.overlaid); i++ {
+		c.overlaid[i] = name + ": " + c.overlaid[i]
 	}
 	switch {
 	case r.malformed != nil:

@@ -100,6 +100,7 @@ func (c *Config) addRebase(rule node, number int) {
 		}
 		text := contract.contract("rebase rule", "overlayContractV1", "overlay.yml")
 		c.rebases.add(matchers, rebaseRule{overlay: &text})
+		c.overlaid = append(c.overlaid, rule.where)
 		return
 	}
 	if len(paths) == 0 {
