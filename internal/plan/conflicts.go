@@ -260,7 +260,11 @@ func (w writeMode) ownApplied(live *unstructured.Unstructured) *unstructured.Uns
 		!appliers.Has(w.manager) {
 		return nil
 	}
-	return appliedTo(live, w.lastApplied)
+	applied := appliedTo(live, w.lastApplied)
+	if applied != nil && w.encodes {
+		applied = diff.WithEncodedData(applied)
+	}
+	return applied
 }
 
 // obstacles returns the fields of a live object that are in the way of a server-side apply, with
