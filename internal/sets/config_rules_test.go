@@ -199,6 +199,9 @@ func (c configCase) run(t *testing.T, serverSide bool) {
 		t.Error("the label of the app is gone")
 	}
 	c.checkByName(t, live)
+	if got := w.kapp(); got != "" {
+		t.Errorf("kapp: %s", got)
+	}
 	if got := ops(apply()); got != "m: unchanged" {
 		t.Errorf("again: %s", got)
 	}
@@ -219,5 +222,59 @@ func (c configCase) checkByName(t *testing.T, live *unstructured.Unstructured) {
 	}
 	if !same(t, got, c.ByName) {
 		t.Errorf("variables: got\n%swant\n%s", yamlText(t, got), yamlText(t, c.ByName))
+	}
+}
+
+// configSections are sections of Config documents other than those about fields, and the plan
+// that follows.
+var configSections = map[string]struct{ rules, want string }{
+	"labels": {"additionalLabels: {team: web}", "a: create, b: create; team=web"},
+	"labels of objects": {
+		"ownershipLabelRules:\n- path: [metadata, labels]\n" + ofAll, "a: create, b: create; team=",
+	},
+	"references from the top": {
+		"templateRules:\n- resourceMatchers: [{allMatcher: {}}]\n  affectedResources: {" +
+			"objectReferences: [{path: [], resourceMatchers: [{allMatcher: {}}]}]}",
+		"a: create, b: create; team=",
+	},
+	"waits": {
+		"waitRules:\n- supportsObservedGeneration: true\n  conditionMatchers:\n" +
+			"  - {type: Ready, status: 'False', success: false}\n" +
+			"  - {type: Synced, status: 'True', unblockChanges: true}\n" + ofAll,
+		"a: create, b: create; team=",
+	},
+	"order": {
+		groupsOf + "  rules: [upsert before deleting example.com/a]\n" + ofAll,
+		"a: create, b: create; team=",
+	},
+	"order of applies": {
+		groupsOf + "  rules: [upsert after upserting example.com/b]\n" +
+			"  resourceMatchers: [{kindNamespaceNameMatcher: {kind: ConfigMap, namespace: demo, " +
+			"name: a}}]\n",
+		"b: create, a: create; team=",
+	},
+}
+
+const (
+	ofAll    = "  resourceMatchers: [{allMatcher: {}}]\n"
+	groupsOf = "changeGroupBindings:\n- name: example.com/{name}\n" + ofAll +
+		"changeRuleBindings:\n-\n"
+)
+
+// TestConfigSections runs sections of Config documents in native applies.
+func TestConfigSections(t *testing.T) {
+	for name, c := range configSections {
+		t.Run(name, func(t *testing.T) {
+			w := newSetWorld(t, KindApp)
+			w.write("config.yaml", "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\n"+c.rules)
+			w.write("a.yaml", mapText("a", "x: '1'", "muster.dev/wait: 'false'"))
+			w.write("b.yaml", mapText("b", "x: '1'", "muster.dev/wait: 'false'"))
+			p, _, err := w.apply(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			labels := w.server.Object(mapRef("a")).GetLabels()
+			w.expect("plan", ops(p)+"; team="+labels["team"], c.want)
+		})
 	}
 }

@@ -76,35 +76,51 @@ var afterKinds = map[string][3]string{
 func TestKappAfter(t *testing.T) {
 	type world struct {
 		*setWorld
-		kind string
-		run  func(version int, serverSide bool)
-		edit func()
+		kind     string
+		run      func(version int, serverSide bool)
+		edit     func()
+		addLabel func(*unstructured.Unstructured)
 	}
-	scenarios := map[string]func(w world, ssa bool){
-		"create": func(w world, ssa bool) { w.run(0, ssa) },
-		"update": func(w world, ssa bool) { w.run(0, ssa); w.run(1, ssa) },
-		"update of what others changed": func(w world, ssa bool) {
+	scenarios := map[string]func(w *world, ssa bool){
+		"create": func(w *world, ssa bool) { w.run(0, ssa) },
+		"update": func(w *world, ssa bool) { w.run(0, ssa); w.run(1, ssa) },
+		"update of what others changed": func(w *world, ssa bool) {
 			w.run(0, ssa)
 			w.edit()
 			w.run(1, ssa)
 		},
-		"back": func(w world, ssa bool) { w.run(0, ssa); w.edit(); w.run(1, ssa); w.run(0, ssa) },
-		"another mode": func(w world, ssa bool) {
+		"back": func(w *world, ssa bool) { w.run(0, ssa); w.edit(); w.run(1, ssa); w.run(0, ssa) },
+		"another mode": func(w *world, ssa bool) {
 			w.run(0, ssa)
 			w.edit()
 			w.run(1, !ssa)
 		},
-		"adoption": func(w world, ssa bool) {
+		"a server that adds labels": func(w *world, ssa bool) {
+			w.server.Stores = w.addLabel
+			w.run(0, ssa)
+			w.run(1, ssa)
+		},
+		"a server that adds labels at last": func(w *world, ssa bool) {
+			w.run(0, ssa)
+			w.server.Stores = w.addLabel
+			w.run(1, ssa)
+		},
+		"adoption": func(w *world, ssa bool) {
 			w.server.Put(w.parse(manifestOf(w.kind, afterKinds[w.kind][0], "namespace: demo, ")))
 			w.edit()
 			w.run(1, ssa)
 		},
-		"adoption of the same": func(w world, ssa bool) {
+		"adoption of what the server changes": func(w *world, ssa bool) {
+			w.server.Put(w.parse(manifestOf(w.kind, afterKinds[w.kind][0], "namespace: demo, ")))
+			w.server.Stores = w.addLabel
+			w.run(1, ssa)
+		},
+		"adoption of the same": func(w *world, ssa bool) {
 			w.server.Put(w.parse(manifestOf(w.kind, afterKinds[w.kind][0], "namespace: demo, ")))
 			w.edit()
 			w.run(0, ssa)
 		},
-		"adoption from kubectl": func(w world, ssa bool) {
+		"adoption from kubectl": func(w *world, ssa bool) {
 			obj := w.parse(manifestOf(w.kind, afterKinds[w.kind][0], "namespace: demo, "))
 			text, _ := obj.MarshalJSON()
 			annotations := obj.GetAnnotations()
@@ -122,7 +138,7 @@ func TestKappAfter(t *testing.T) {
 		for name, scenario := range scenarios {
 			for _, ssa := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/%t", kind, name, ssa), func(t *testing.T) {
-					w := world{setWorld: newSetWorld(t, KindApp), kind: kind}
+					w := &world{setWorld: newSetWorld(t, KindApp), kind: kind}
 					c := configCase{Kind: kind}
 					ref := c.ref()
 					w.server.Serve(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}, true)
@@ -130,6 +146,11 @@ func TestKappAfter(t *testing.T) {
 						obj := w.server.Object(ref).DeepCopy()
 						mergeFields(obj.Object, w.parse(afterKinds[kind][2]).Object)
 						w.server.Put(obj)
+					}
+					w.addLabel = func(obj *unstructured.Unstructured) {
+						if obj.GetName() == "m" {
+							obj.SetLabels(withKey(obj.GetLabels(), "added"))
+						}
 					}
 					w.run = func(version int, serverSide bool) {
 						w.write("m.yaml", manifestOf(kind, afterKinds[kind][version],

@@ -36,7 +36,7 @@ func (c *Config) Rebase(existing, new *unstructured.Unstructured) (
 	return c.rebase(existing, new, false)
 }
 
-// rebase is Rebase. If named is set, items of lists are paired by their names.
+// rebase returns what Rebase does. If named is set, items of lists are paired by their names.
 func (c *Config) rebase(existing, new *unstructured.Unstructured, named bool) (
 	*unstructured.Unstructured, error) {
 	result := new.DeepCopy()
