@@ -92,7 +92,7 @@ type ObserveRequest struct {
 // Observation is an app and the objects whose status is shown.
 type Observation struct {
 	App  *app.App
-	Refs []object.Ref // those that were deployed, in the order of lists; at last those without label
+	Refs []object.Ref // those that were deployed, in the order in which they are listed
 	Gone []object.Ref // those that the record lists and that do not exist
 	// Hidden is a *HiddenError if the app may have more objects; else nil.
 	Hidden error
@@ -109,17 +109,15 @@ func (c *Client) PrepareObserve(ctx context.Context, r ObserveRequest) (*Observa
 	for _, obj := range withoutTransient(found) {
 		o.Refs = append(o.Refs, object.RefOf(obj))
 	}
-	unlabelled, gone, err := c.withoutLabel(ctx, target, found, missed)
-	o.Refs, o.Gone = append(o.Refs, unlabelled...), gone
+	o.Gone, err = c.gone(ctx, target, found, missed)
 	return o, err
 }
 
-// withoutLabel returns the objects that the record of an app lists and that carry no label of apps
-// any more, and those that do not exist, given those that have the label. It sends requests only if
-// the record lists others.
-func (c *Client) withoutLabel(
+// gone returns the objects that the record of an app lists and that do not exist, given those that
+// have its label. It sends requests only if the record lists others.
+func (c *Client) gone(
 	ctx context.Context, target *app.App, found []liveObject, missed unlistedKinds,
-) (unlabelled, gone []object.Ref, err error) {
+) ([]object.Ref, error) {
 	labelled := object.NewSet()
 	for _, obj := range found {
 		labelled.Insert(object.RefOf(obj))
@@ -132,27 +130,22 @@ func (c *Client) withoutLabel(
 		}
 	}
 	if len(targets) == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
 	live, err := c.Cluster.Read(ctx, targets)
 	if denied := (*cluster.DeniedError)(nil); errors.As(err, &denied) {
-		return nil, nil, nil // the label says what the app has
+		return nil, nil // the label says what the app has
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	key, _, _ := target.Label() // else no label counts
+	var gone []object.Ref
 	for _, t := range targets {
-		switch obj := live.Objects[t.Ref]; {
-		case obj != nil:
-			if _, other := object.LabelsOf(obj).Lookup(key); !other {
-				unlabelled = append(unlabelled, t.Ref)
-			}
-		case !live.Unserved.Has(t.Ref) || live.NoKind.Has(t.Ref):
+		if live.Objects[t.Ref] == nil && (!live.Unserved.Has(t.Ref) || live.NoKind.Has(t.Ref)) {
 			gone = append(gone, t.Ref)
 		}
 	}
-	return unlabelled, gone, nil
+	return gone, nil
 }
 
 // Filter returns the objects that a filter matches; a nil filter matches all.

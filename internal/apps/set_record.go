@@ -20,8 +20,7 @@ import (
 )
 
 // Load returns the objects that carry the label of the app, with what is recorded of each, and the
-// live objects. Objects that controllers created with this label are no members. Those that the
-// record lists and that have lost the label are: a plan says that they stay.
+// live objects. Objects that controllers created with this label are no members.
 func (s *Set) Load(ctx context.Context) (*record.State, error) {
 	labelled, err := s.readLabelled(ctx)
 	if err != nil {
@@ -31,14 +30,7 @@ func (s *Set) Load(ctx context.Context) (*record.State, error) {
 		return nil, err
 	}
 	s.live.objects = labelled
-	state := stateOf(s.app, labelled)
-	list, _ := s.app.Members()
-	for _, m := range list {
-		if _, found := state.Live[m.Ref]; !found && !s.live.missed.hide(m.Ref) {
-			state.Members = append(state.Members, m)
-		}
-	}
-	return state, nil
+	return stateOf(s.app, labelled), nil
 }
 
 // stateOf returns the state of an app with the given live objects.

@@ -350,22 +350,3 @@ func TestFormatsFaultConflictWithRules(t *testing.T) {
 		w.expect("again", w.with(edit), "a: unchanged")
 	}
 }
-
-// An object whose mark somebody has removed, and that no file describes any more, stays, and the
-// plan says so.
-func TestFormatsFaultForgottenSilently(t *testing.T) {
-	eachFormat(t, func(t *testing.T, w *setWorld) {
-		w.write("a.yaml", mapText("a", "x: '1'", ""))
-		w.write("b.yaml", mapText("b", "x: '1'", ""))
-		w.mustApply()
-		w.change("a", func(obj *unstructured.Unstructured) {
-			obj.SetLabels(nil)
-			annotations := obj.GetAnnotations()
-			delete(annotations, "config.k8s.io/owning-inventory")
-			obj.SetAnnotations(annotations)
-		})
-		w.write("a.yaml", "")
-		w.expect("plan", ops(w.mustApply()), "b: unchanged, a: keep")
-		w.expect("members", w.members(), "a b")
-	})
-}

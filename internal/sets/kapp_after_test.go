@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/apps/change"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets/files"
@@ -24,18 +25,21 @@ func (w *setWorld) kapp() string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	d, err := s.client(c).PrepareDeploy(w.t.Context(), apps.DeployRequest{
-		App: s.name(), Resources: resources, ScopeSelectors: true,
-		Run: apps.RunOptions{Mask: false, UseLastApplied: true, Wait: true},
+	var all []string
+	_, err = s.client(c).Deploy(w.t.Context(), apps.DeployRequest{
+		App: s.name(), Resources: resources, ScopeSelectors: true, AllowEmpty: true, Adopt: true,
+		Run: apps.RunOptions{UseLastApplied: true, Wait: true},
+		Review: apps.Review{DryRun: true, Print: func(r *apps.Run) error {
+			for _, c := range r.Changes() {
+				if op := c.ApplyOp(); op == change.Add || op == change.Update || op == change.Delete {
+					all = append(all, fmt.Sprintf("%s: %s", c.Object().GetName(), op))
+				}
+			}
+			return nil
+		}},
 	})
 	if err != nil {
 		w.t.Fatal(err)
-	}
-	var all []string
-	for _, step := range d.Plan().Steps {
-		if step.Op == plan.Create || step.Op == plan.Update || step.Op == plan.Delete {
-			all = append(all, fmt.Sprintf("%s: %s %v", step.Ref.Name, step.Op, step.Diff))
-		}
 	}
 	return strings.Join(all, ", ")
 }
