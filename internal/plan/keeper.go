@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -96,8 +97,11 @@ func (w writeMode) keepLeft(
 		}
 		return obj, nil
 	}
-	if _, _ = keep(want); len(left) == 0 {
+	if len(left) == 0 {
 		return nil
+	}
+	if _, err := keep(want); err != nil {
+		return err
 	}
 	return w.changeKept(want, keep)
 }
@@ -116,10 +120,11 @@ func (w writeMode) seal(m merged, live *unstructured.Unstructured) (merged, erro
 		return m, nil
 	}
 	seals, fields := w.keeper.Seal(m.result, live), map[string]any{}
-	if err := json.Unmarshal(m.patch.Data, &fields); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(m.patch.Data))
+	decoder.UseNumber() // with all digits
+	if err := decoder.Decode(&fields); err != nil {
 		return m, fmt.Errorf("read the patch: %w", err)
 	}
-	patch := &unstructured.Unstructured{Object: fields}
 	for key, value := range seals {
 		if object.AnnotationsOf(live).Get(key) == value {
 			continue
@@ -129,7 +134,7 @@ func (w writeMode) seal(m merged, live *unstructured.Unstructured) (merged, erro
 			return m, fmt.Errorf("read the patch: %w", err)
 		}
 	}
-	data, err := json.Marshal(patch.Object)
+	data, err := json.Marshal(fields)
 	if err != nil {
 		return m, fmt.Errorf("build the patch: %w", err)
 	}

@@ -62,7 +62,11 @@ func kept(t *testing.T, desired, live string, change ...func(*plan.Policy)) (*pl
 			continue
 		}
 		obj := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+		data, err := yaml.YAMLToJSON([]byte(text))
+		if err == nil {
+			err = obj.UnmarshalJSON(data) // with all digits
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		if text == desired {
@@ -315,4 +319,14 @@ func (f forgetful) Applied(want *unstructured.Unstructured) (text string, ok boo
 	bare := want.DeepCopy()
 	delete(bare.Object, "immutable")
 	return f.counting.Applied(bare)
+}
+
+// TestKeeperKeepsDigits covers numbers in the patch of an update, which a float cannot hold.
+func TestKeeperKeepsDigits(t *testing.T) {
+	const widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, labels: {app: me}}\n"
+	p, err := kept(t, widget+"spec: {serial: 9007199254740993}", widget+"spec: {serial: 1}")
+	step := only(t, p, err)
+	if !strings.Contains(string(step.Patch.Data), `"spec":{"serial":9007199254740993}`) {
+		t.Errorf("got the patch %s", step.Patch.Data)
+	}
 }
