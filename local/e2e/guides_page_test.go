@@ -130,7 +130,7 @@ var docVarying = []struct {
 	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(ms|s)\b`), "AGE"},
 	{regexp.MustCompile(`^(error: .*?) after AGE`), "$1"}, // not printed if it took no second
 	{regexp.MustCompile(`-[bcdf2456789]{5,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "-POD"},
-	{regexp.MustCompile(`-[bcdf2456789]{8,10}\b`), "-HASH"},
+	{regexp.MustCompile(`-[bcdf2456789]{5,10}\b`), "-HASH"},
 	{regexp.MustCompile(`-change-[a-z0-9]{5}\b`), "-change-NAME"},
 	{regexp.MustCompile(`(EndpointSlice\S*/\S+)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "$1-NAME"},
 	{regexp.MustCompile(`\b[0-9a-f]{7} main\b`), "COMMIT main"},
