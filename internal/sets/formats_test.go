@@ -390,3 +390,82 @@ func TestFormatsInterrupted(t *testing.T) {
 		w.expect("data", w.data("a"), "x=1")
 	})
 }
+
+// A dry run writes nothing, no record either: of a new set, and of one that is to be destroyed.
+func TestFormatsDryRun(t *testing.T) {
+	eachFormat(t, func(t *testing.T, w *setWorld) {
+		w.write("a.yaml", mapText("a", "x: '1'", ""))
+		before := w.server.Refs().Len()
+		op, err := w.open().PrepareApply(t.Context(), fullCluster{w.server},
+			packages.ApplyOptions{PlanOptions: options()})
+		w.dryRun(op, err)
+		w.expect("objects", fmt.Sprint(w.server.Refs().Len()), fmt.Sprint(before))
+		w.mustApply()
+		before = w.server.Refs().Len()
+		op, err = w.open().PrepareDestroy(t.Context(), fullCluster{w.server},
+			packages.DestroyOptions{PlanOptions: options()})
+		w.dryRun(op, err)
+		w.expect("objects", fmt.Sprint(w.server.Refs().Len()), fmt.Sprint(before))
+		w.expect("again", ops(w.mustApply()), "a: unchanged")
+	})
+}
+
+// dryRun plans an operation and runs it as a dry run by the server.
+func (w *setWorld) dryRun(op *Operation, err error) {
+	w.t.Helper()
+	if err == nil {
+		err = op.MakePlan(w.t.Context())
+	}
+	if err == nil {
+		_, err = op.Run(w.t.Context(), engine.Options{DryRun: engine.DryRunServer, Concurrency: 1},
+			func(event.Event) {})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// What depends on an object that belongs to others, by an annotation or by a change rule, is not
+// written.
+func TestFormatsDependents(t *testing.T) {
+	eachFormat(t, func(t *testing.T, w *setWorld) {
+		w.put("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: demo, " +
+			"labels: {kapp.k14s.io/app: '77'}, annotations: {config.k8s.io/owning-inventory: other}}")
+		w.write("a.yaml", mapText("a", "x: '1'", "kapp.k14s.io/change-group: example.com/a"))
+		w.write("b.yaml", mapText("b", "x: '1'",
+			"kapp.k14s.io/change-rule: upsert after upserting example.com/a"))
+		w.write("c.yaml", mapText("c", "x: '1'",
+			"config.kubernetes.io/depends-on: /namespaces/demo/ConfigMap/a"))
+		w.write("d.yaml", mapText("d", "x: '1'", ""))
+		p, _, err := w.apply(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := p.Index()[mapRef("a")]; p.Steps[i].ReasonCode != plan.ReasonForeign {
+			t.Errorf("a: %s, %s", p.Steps[i].Op, p.Steps[i].Reason)
+		}
+		for name, want := range map[string]string{"a": "", "b": "-", "c": "-", "d": "x=1"} {
+			w.expect(name, w.data(name), want)
+		}
+	})
+}
+
+// The mark of the set cannot be taken from another object.
+func TestFormatsKeepMark(t *testing.T) {
+	paths := map[string]string{
+		KindApp:     "$.metadata.labels['kapp.k14s.io/app']",
+		KindPackage: "$.metadata.annotations['config.k8s.io/owning-inventory']",
+	}
+	eachFormat(t, func(t *testing.T, w *setWorld) {
+		w.write("a.yaml", mapText("a", "x: other", ""))
+		w.write("b.yaml", mapText("b", "x: '1'", fmt.Sprintf("config.kubernetes.io/apply-time-mutation: "+
+			`'[{"sourceRef": {"kind": "ConfigMap", "name": "a"}, "sourcePath": "$.data.x", `+
+			`"targetPath": %q}]'`,
+			strings.ReplaceAll(paths[w.format], "'", "''"))))
+		_, summary, err := w.apply(t.Context(), nil)
+		if err != nil || summary.Failures() == 0 {
+			t.Errorf("%d failures, error %v", summary.Failures(), err)
+		}
+		w.expect("b", w.data("b"), "-")
+	})
+}
