@@ -1,9 +1,12 @@
 package diff
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -26,12 +29,21 @@ func SecretTexts(objects ...*unstructured.Unstructured) *Masker {
 	return newMasker(values)
 }
 
-// secretTexts returns the values of a Secret and their lines, encoded and decoded.
+// secretTexts returns the values of a Secret and their lines, encoded and decoded, and as texts of
+// JSON have them: what quotes an annotation with a copy of the Secret escapes them twice.
 func secretTexts(secret *unstructured.Unstructured) (values []string) {
 	add := func(text string) {
 		for _, line := range append(strings.Split(text, "\n"), text) {
-			if line = strings.TrimSpace(line); len(line) >= minSecret {
-				values = append(values, line)
+			if line = strings.TrimSpace(line); len(line) < minSecret {
+				continue
+			}
+			values = append(values, line)
+			if !utf8.ValidString(line) || !strings.ContainsAny(line, "\"\\<>&\n\t") {
+				continue
+			}
+			for _, html := range []bool{false, true} {
+				once := escaped(line, html)
+				values = append(values, once, escaped(once, html))
 			}
 		}
 	}
@@ -47,4 +59,16 @@ func secretTexts(secret *unstructured.Unstructured) (values []string) {
 		}
 	}
 	return values
+}
+
+// escaped returns a text as a string of JSON has it, with or without escapes for HTML.
+func escaped(text string, html bool) string {
+	var quoted bytes.Buffer
+	encoder := json.NewEncoder(&quoted)
+	encoder.SetEscapeHTML(html)
+	if encoder.Encode(text) != nil { // cannot happen
+		return text
+	}
+	text = strings.TrimSuffix(quoted.String(), "\n")
+	return text[1 : len(text)-1]
 }

@@ -21,20 +21,25 @@ func TestSecretTexts(t *testing.T) {
 		"data": map[string]any{
 			"pin": "MTIzNA==", "short": "MTIz", "key": "bGluZSBvbmUKbGluZSB0d28K",
 		},
-		"stringData": map[string]any{"token": "hunter2"},
+		"stringData": map[string]any{"token": "hunter2", "quoted": `a"<b&\c"`},
 	}}
 	config := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"name": "shop"},
 	}}
 	mask := diff.SecretTexts(secret, config, nil)
 	for text, want := range map[string]string{
-		"pin 1234 is wrong":        "pin *** is wrong", // the shortest that is hidden
-		"pin 123 is wrong":         "pin 123 is wrong",
-		"MTIzNA== is refused":      "*** is refused",
-		"begin line two end":       "begin *** end",
-		"token=hunter2":            "token=***",
-		"token=aHVudGVyMg==":       "token=***",
-		"the shop cannot be found": "the shop cannot be found",
+		"pin 1234 is wrong":                                "pin *** is wrong",
+		"pin 123 is wrong":                                 "pin 123 is wrong",
+		"MTIzNA== is refused":                              "*** is refused",
+		"begin line two end":                               "begin *** end",
+		"token=hunter2":                                    "token=***",
+		"token=aHVudGVyMg==":                               "token=***",
+		"the shop cannot be found":                         "the shop cannot be found",
+		`is a"<b&\c"`:                                      "is ***",
+		`{"quoted":"a\"<b&\\c\""}`:                         `{"quoted":"***"}`,
+		`"{\"quoted\":\"a\\\"<b&\\\\c\\\"\"}"`:             `"{\"quoted\":\"***\"}"`,
+		`{"quoted":"a\"\u003cb\u0026\\c\""}`:               `{"quoted":"***"}`,
+		`"{\"quoted\":\"a\\\"\\u003cb\\u0026\\\\c\\\"\"}"`: `"{\"quoted\":\"***\"}"`,
 	} {
 		if got := mask.Replace(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
