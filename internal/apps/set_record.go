@@ -44,7 +44,7 @@ func stateOf(of *app.App, labelled []liveObject) *record.State {
 	}
 	last := of.Meta.LastDeployment
 	killed := last.Successful == nil && !last.StartedAt.IsZero()
-	unproven := killed || !listed && last.Successful != nil && !*last.Successful
+	unproven := !listed && last.Successful != nil && !*last.Successful
 	for _, obj := range labelled {
 		ref := object.RefOf(obj)
 		m, known := recorded[ref]
@@ -53,7 +53,10 @@ func stateOf(of *app.App, labelled []liveObject) *record.State {
 			continue
 		}
 		m.Ref = ref
-		if unproven {
+		switch {
+		case killed: // nobody knows how the write of it ended
+			m, state.Unwritten = record.Member{Ref: ref}, append(state.Unwritten, ref)
+		case unproven:
 			m.Strategy, m.Reconcile = record.Apply, record.Pending
 		}
 		if _, twice := state.Live[ref]; !twice {

@@ -184,7 +184,11 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 		}
 		return nil
 	}
-	return policy.writeMode().decide(step, want)
+	err = policy.writeMode().decide(step, want)
+	if err == nil && step.Op == Unchanged && b.in.Unwritten.Has(step.Ref) {
+		err = policy.writeMode().completeWrite(step)
+	}
+	return err
 }
 
 // skipIfForbidden skips a step whose object exists and may not be written, or is only ever created.

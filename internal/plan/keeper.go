@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
@@ -193,6 +194,33 @@ func (w writeMode) withBooksOf(want, live *unstructured.Unstructured) *unstructu
 		}
 	}
 	return withAnnotations(want, same)
+}
+
+// completeWrite makes an update of a step that changes nothing if a run was killed between the two
+// writes of its object: what that says about itself is wrong.
+func (w writeMode) completeWrite(step *Step) error {
+	if w.keeper == nil {
+		return nil
+	}
+	stored := Step{Ref: step.Ref, Want: step.Have, Have: step.Have}
+	next, err := w.keeper.Correct(&stored, step.Have, step.Have)
+	if err != nil || next == nil {
+		return err
+	}
+	changes := map[string]any{}
+	for key, value := range next.GetAnnotations() {
+		if object.AnnotationsOf(step.Have).Get(key) != value {
+			changes[key] = value
+		}
+	}
+	metadata := map[string]any{"annotations": changes}
+	data, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return fmt.Errorf("build the patch: %w", err)
+	}
+	step.Op, step.Want = Update, next
+	step.Patch = diff.Patch{Type: types.MergePatchType, Data: data}
+	return nil
 }
 
 // bookkeeping returns the annotations that say what was applied, for comparisons.

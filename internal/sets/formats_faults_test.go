@@ -15,6 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 )
 
@@ -348,5 +349,24 @@ func TestFormatsFaultConflictWithRules(t *testing.T) {
 			t.Errorf("%v: the original is not the manifest: %s", server, text)
 		}
 		w.expect("again", w.with(edit), "a: unchanged")
+	}
+}
+
+// A run that is killed between the two writes of an object is completed by the next one: kapp would
+// take what the server has set for a change by others, and undo it.
+func TestFormatsFaultKilledBeforeCorrection(t *testing.T) {
+	w := newSetWorld(t, KindApp)
+	w.server.Stores = func(obj *unstructured.Unstructured) {
+		if object.RefOf(obj) == mapRef("a") {
+			_ = unstructured.SetNestedField(obj.Object, "hook", "data", "hook")
+		}
+	}
+	w.write("a.yaml", mapText("a", "x: '1'", ""))
+	w.server.Dies = 4
+	_, _, _ = w.apply(t.Context(), nil)
+	w.server.Revive()
+	w.mustApply()
+	if _, ok := lastapplied.Base(w.server.Object(mapRef("a")), config.Default()); !ok {
+		t.Error("kapp takes the object for changed")
 	}
 }
