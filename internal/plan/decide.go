@@ -88,9 +88,8 @@ func (w writeMode) decideClientSide(
 	if step.Desired = nil; w.keeper != nil {
 		step.Desired = want.DeepCopy()
 	}
-	annotation, kept := w.lastApplied, true
-	if annotation != "" {
-		var err error
+	kept, err := true, error(nil)
+	if w.lastApplied != "" {
 		if kept, err = w.keepApplied(want); err != nil {
 			return err
 		}
@@ -103,15 +102,7 @@ func (w writeMode) decideClientSide(
 		return w.decideUnfit(step, want, former, why)
 	}
 	step.keepReplicas(want)
-	err = w.changeKept(want, func(described *unstructured.Unstructured) (
-		*unstructured.Unstructured, error) {
-		step.keepReplicas(described)
-		if step.Have == nil {
-			return described, nil
-		}
-		return w.ignore.KeepDescribed(described, step.Have)
-	})
-	if err != nil {
+	if err := w.keepIgnored(step, want); err != nil {
 		return fmt.Errorf("keep the configuration: %w", err)
 	}
 	if step.Have == nil {
@@ -123,7 +114,7 @@ func (w writeMode) decideClientSide(
 		return nil
 	}
 	if annotated {
-		keepLastApplied(want, step.Have, applied, annotation)
+		keepLastApplied(want, step.Have, applied, w.lastApplied)
 	}
 	if w.encodes {
 		applied, want = diff.WithEncodedData(applied), diff.WithEncodedData(want)
@@ -149,17 +140,8 @@ func (w writeMode) decideClientSide(
 	if err := w.keepLeft(want, step.Have, fieldsOf(left)); err != nil {
 		return err
 	}
-	m, err := w.yield(step, want, func(want *unstructured.Unstructured) (m merged, err error) {
-		if applied != nil && !annotated {
-			if want, err = diff.WithSharedMaps(want, step.Have, w.manager); err != nil {
-				return m, err
-			}
-		}
-		m.patch, m.result, err = diff.ThreeWay(applied, former.withMaps(want), step.Have)
-		if err != nil {
-			return m, fmt.Errorf("compute the change: %w", err)
-		}
-		return m, nil
+	m, err := w.yield(step, want, func(want *unstructured.Unstructured) (merged, error) {
+		return w.merge(applied, want, step.Have, annotated, former)
 	})
 	step.Contested = append(left, step.Contested...)
 	if unmerged := (*diff.MergeError)(nil); errors.As(err, &unmerged) {
@@ -210,6 +192,23 @@ func fieldsOf(contests []Contest) []diff.ContestedField {
 type merged struct {
 	patch  diff.Patch
 	result *unstructured.Unstructured
+}
+
+// merge merges a desired object into a live one. Annotated means that an annotation of that says
+// what was applied. The maps with marks of former owners stay.
+func (w writeMode) merge(
+	applied, want, live *unstructured.Unstructured, annotated bool, former Others,
+) (m merged, err error) {
+	if applied != nil && !annotated {
+		if want, err = diff.WithSharedMaps(want, live, w.manager); err != nil {
+			return m, err
+		}
+	}
+	m.patch, m.result, err = diff.ThreeWay(applied, former.withMaps(want), live)
+	if err != nil {
+		return m, fmt.Errorf("compute the change: %w", err)
+	}
+	return m, nil
 }
 
 // yield merges a desired object into the live one of a step, without the contested fields that are

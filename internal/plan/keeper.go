@@ -87,6 +87,19 @@ func (w writeMode) changeKept(
 	return nil
 }
 
+// keepIgnored changes what a desired object says about itself where its replicas are left to an
+// autoscaler, and ignored fields to others.
+func (w writeMode) keepIgnored(step *Step, want *unstructured.Unstructured) error {
+	return w.changeKept(want, func(described *unstructured.Unstructured) (
+		*unstructured.Unstructured, error) {
+		step.keepReplicas(described)
+		if step.Have == nil {
+			return described, nil
+		}
+		return w.ignore.KeepDescribed(described, step.Have)
+	})
+}
+
 // keepLeft lets a desired object have the live values of fields that are left to others, and say so
 // of itself.
 func (w writeMode) keepLeft(
