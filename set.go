@@ -9,7 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
-	"github.com/muster-deploy/muster/internal/sets/files"
+	"github.com/muster-deploy/muster/internal/sets/input/files"
 )
 
 // Kind is the kind of a set.

@@ -45,9 +45,10 @@ var exceptions = []struct{ file, word, reason string }{
 	{"internal/english_test.go", "", "the list itself"},
 	{"internal/compat/kapp/errors.go", "anew", "errors that scripts of kapp's users read"},
 	{"internal/compat/kapp/output_events.go", "as it is", "lines that scripts of kapp's users read"},
-	{"internal/apps/ytt/overlay.go", "what is there", "errors that users of kapp's rules read"},
-	{"internal/apps/ytt/replace.go", "what is there", "errors that users of kapp's rules read"},
-	{"internal/apps/ytt/ytt_test.go", "what is there", "errors that users of kapp's rules read"},
+	{"internal/sets/policy/ytt/overlay.go", "what is there", "errors that users of kapp's rules read"},
+	{"internal/sets/policy/ytt/replace.go", "what is there", "errors that users of kapp's rules read"},
+	{"internal/sets/policy/ytt/ytt_test.go", "what is there",
+		"errors that users of kapp's rules read"},
 }
 
 // TestEnglish checks the language of Go files and documents in all modules: banned words, comments

@@ -108,6 +108,12 @@ func (e *RecordError) Error() string { return e.Action + ": " + e.Err.Error() }
 // Unwrap returns the error of the record.Store.
 func (e *RecordError) Unwrap() error { return e.Err }
 
+// EndedBeforeRun reports whether an error of the record ended a run before it wrote an object.
+func EndedBeforeRun(err error) bool {
+	broken := (*RecordError)(nil)
+	return errors.As(err, &broken) && broken.Before
+}
+
 // UnauthorizedError is the error of a run that ended because the server refused its credentials.
 type UnauthorizedError struct {
 	For  time.Duration

@@ -10,10 +10,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/apps/filter"
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/policy/filter"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // annotatedPackage opens a package of ConfigMaps with annotations, in the form "NAME KEY: VALUE".

@@ -9,12 +9,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/apps/versions"
 	"github.com/muster-deploy/muster/internal/mutation"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/policy/config"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
+	"github.com/muster-deploy/muster/internal/sets/policy/versions"
 )
 
 // versioning names the objects of which versions are kept and renews those that are due, when the

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/feature/drift"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/sets/files"
+	"github.com/muster-deploy/muster/internal/sets/input/files"
 )
 
 // acceptFile accepts what drifted of the ConfigMap flags into a file, and returns the file and why

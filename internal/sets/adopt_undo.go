@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/feature/adopt"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -17,6 +16,7 @@ import (
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
+	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 // Adopted is an adoption that was made and can be undone.
@@ -58,7 +58,7 @@ func (a *Adopted) Locks() []lock.Set {
 	locks := []lock.Set{AdoptionLock(a.undo.Request)}
 	switch set := a.set.(type) {
 	case *appSet:
-		locks = append(locks, apps.LockSet(set.name()))
+		locks = append(locks, app.LockSet(set.name()))
 	case *packageSet:
 		locks = append(locks, packages.LockSet(set.inventory))
 	}

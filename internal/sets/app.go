@@ -9,10 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/app"
-	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
@@ -23,7 +19,10 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
-	"github.com/muster-deploy/muster/internal/sets/files"
+	"github.com/muster-deploy/muster/internal/sets/app"
+	"github.com/muster-deploy/muster/internal/sets/input/files"
+	"github.com/muster-deploy/muster/internal/sets/policy/config"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // appSet is the set of an app.
@@ -72,16 +71,16 @@ func (s *appSet) Name() (namespace, name string) { return s.request.Namespace, s
 func (s *appSet) Expected() (cluster, where string) { return "", "" }
 
 // name returns the name of the app for its use cases.
-func (s *appSet) name() apps.Name {
-	return apps.Name{Name: s.request.App, Namespace: s.request.Namespace}
+func (s *appSet) name() app.Name {
+	return app.Name{Name: s.request.App, Namespace: s.request.Namespace}
 }
 
 // client returns the use cases of apps on a cluster.
-func (s *appSet) client(c Cluster) *apps.Client {
-	return &apps.Client{
+func (s *appSet) client(c Cluster) *app.Client {
+	return &app.Client{
 		Cluster: c, Namespace: s.request.Namespace, Printer: notes{s.request}, Now: s.request.Now,
 		Records: &app.Store{
-			Cluster: c, Manager: apps.Manager, Now: s.request.Now,
+			Cluster: c, Manager: app.Manager, Now: s.request.Now,
 		},
 	}
 }
@@ -105,7 +104,7 @@ func (s *appSet) PrepareApply(
 	}
 	client := s.client(c)
 	op := &Operation{
-		Locked: apps.LockSet(s.name()), Described: described, Manifests: described,
+		Locked: app.LockSet(s.name()), Described: described, Manifests: described,
 		cluster: c, rules: rules,
 	}
 	if s.manifests != nil {
@@ -116,12 +115,15 @@ func (s *appSet) PrepareApply(
 		prepare: func(
 			ctx context.Context, o packages.PlanOptions,
 		) (appRecord, *packages.Operation, error) {
-			opened, err := client.OpenSet(ctx, apps.DeployRequest{
-				App: s.name(), Group: s.request.Group, Resources: copies(resources), Patch: o.NoPrune,
+			opened, err := client.OpenSet(ctx, app.SetRequest{
+				App: s.name(), Group: s.request.Group, Patch: o.NoPrune,
 				Filter:         o.Filter,
 				ScopeSelectors: true, LabelValue: s.label, ObjectLabels: s.objectLabels,
-				KeepChanges: apps.ChangesToKeep, Owners: needsOwners(o),
+				KeepChanges: app.ChangesToKeep, Owners: needsOwners(o),
 			})
+			if err == nil {
+				err = opened.Describe(ctx, copies(resources))
+			}
 			if err != nil {
 				return nil, nil, err
 			}
@@ -162,8 +164,8 @@ func (s *appSet) PrepareDestroy(
 		prepare: func(
 			ctx context.Context, o packages.PlanOptions,
 		) (appRecord, *packages.Operation, error) {
-			opened, err := client.OpenSetDeletion(ctx, apps.DeleteRequest{
-				App: s.name(), Search: apps.SearchOptions{RecordedKinds: true},
+			opened, err := client.OpenDeletion(ctx, app.DeletionRequest{
+				App: s.name(), Search: app.SearchOptions{RecordedKinds: true},
 				KeepLeaving: true,
 			})
 			if err != nil {
@@ -173,16 +175,16 @@ func (s *appSet) PrepareDestroy(
 			return opened, work, err
 		},
 	}
-	return &Operation{Locked: apps.LockSet(s.name()), cluster: c, format: work}, nil
+	return &Operation{Locked: app.LockSet(s.name()), cluster: c, format: work}, nil
 }
 
 // Targets returns the objects that carry the label of the app.
 func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTargets, error) {
-	found, err := s.client(c).PrepareObserve(ctx, apps.ObserveRequest{App: s.name()})
+	found, err := s.client(c).PrepareObserve(ctx, app.ObserveRequest{App: s.name()})
 	if err != nil {
 		return nil, s.hinted(ctx, c, err)
 	}
-	m := packages.NewStatusTargets(found.App.RecordRef(), apps.LockSet(s.name()),
+	m := packages.NewStatusTargets(found.App.RecordRef(), app.LockSet(s.name()),
 		slices.Concat(found.Refs, found.Gone))
 	m.Gone = found.Gone
 	if found.Hidden != nil {
@@ -199,32 +201,32 @@ func (s *appSet) hinted(ctx context.Context, c Cluster, err error) error {
 
 // PrepareRename returns how the record of the app gets another name and namespace.
 func (s *appSet) PrepareRename(c Cluster, namespace, name string) (*Renaming, error) {
-	from, to := s.name(), apps.Name{Name: name, Namespace: namespace}
+	from, to := s.name(), app.Name{Name: name, Namespace: namespace}
 	client := s.client(c)
-	client.Confirm = func(context.Context) error { return nil } // the command has asked
 	return &Renaming{
-		Locks: apps.LockSets(from, to),
+		Locks: app.LockSets(from, to),
 		Run: func(ctx context.Context) (bool, error) {
-			if err := s.checkRename(ctx, client, to); err != nil || from == to {
+			target, err := s.renamed(ctx, client, to)
+			if err != nil || from == to {
 				return false, err
 			}
-			return true, client.Rename(ctx, apps.RenameRequest{App: from, To: to, Changes: true})
+			return true, client.Move(ctx, target, to, true)
 		},
 	}, nil
 }
 
-// checkRename returns an error unless the app exists and can have a new name: no other app has it.
-func (s *appSet) checkRename(ctx context.Context, client *apps.Client, to apps.Name) error {
-	old, err := client.Existing(ctx, s.name())
+// renamed returns the app that gets a new name, which no other app has.
+func (s *appSet) renamed(ctx context.Context, client *app.Client, to app.Name) (*app.App, error) {
+	target, err := client.Existing(ctx, s.name())
 	if err != nil {
-		return s.nativeError(err)
+		return nil, s.nativeError(err)
 	}
 	other, err := client.Find(ctx, to)
-	if err == nil && other.Exists() && other.Selector() != old.Selector() {
+	if err == nil && other.Exists() && other.Selector() != target.Selector() {
 		err = fmt.Errorf("the name %q is taken in namespace %s by another app; choose another name",
 			to.Name, to.Namespace)
 	}
-	return err
+	return target, err
 }
 
 // Mark returns the label of the app's objects.
@@ -378,7 +380,7 @@ func (w *appWork) run(
 
 func (w *appWork) source() packages.PlanSource {
 	source := packages.PlanSource{Noun: "app", Options: w.options}
-	if d, ok := w.app.(*apps.Set); ok {
+	if d, ok := w.app.(*app.Set); ok {
 		source.Record, source.Objects, source.Random = d.Identity(), d.Objects(), d.Random()
 	}
 	return source

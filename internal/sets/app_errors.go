@@ -8,8 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 // ElsewhereError reports a set without a record in its namespace, although others have its name.
@@ -52,10 +51,10 @@ func (s *appSet) nativeError(err error) error {
 		unread     *app.UnreadError
 		wrong      *app.RecordError
 		missing    *app.NotFoundError
-		sameName   *apps.RecordNameError
-		unlistable *apps.UnlistableError
-		left       *apps.LeftError
-		lost       *apps.LostRecordError
+		sameName   *app.RecordNameError
+		unlistable *app.UnlistableError
+		left       *app.LeftError
+		lost       *app.LostRecordError
 		deleted    *app.RecordDeletedError
 		created    *app.RecordCreatedError
 		changed    *app.RecordChangedError
@@ -103,7 +102,7 @@ func (s *appSet) nativeError(err error) error {
 
 // unlistableError returns the error for an app that is not destroyed, or whose record stays, since
 // not all of its objects can be listed.
-func unlistableError(title string, u *apps.UnlistableError) error {
+func unlistableError(title string, u *app.UnlistableError) error {
 	text := title + " is not destroyed: it may have objects that "
 	if len(u.Failures) == 0 {
 		return fmt.Errorf("%syou may not list, and without its record nothing would find them; have "+
@@ -116,7 +115,7 @@ func unlistableError(title string, u *apps.UnlistableError) error {
 }
 
 // lostRecord returns the error for an app whose record another run has deleted.
-func lostRecord(title string, lost *apps.LostRecordError) error {
+func lostRecord(title string, lost *app.LostRecordError) error {
 	text := "another run has destroyed " + title + " meanwhile"
 	switch {
 	case len(lost.Left) == 0:

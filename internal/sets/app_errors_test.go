@@ -8,8 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 // Errors about apps are worded as those about packages: without kapp's words and flags.
@@ -26,18 +25,18 @@ func TestNativeErrors(t *testing.T) {
 			"muster list -A shows all"},
 		{&app.NotFoundError{Namespace: "n", Others: []string{"a", "b"}}, `there is no record of app ` +
 			`"web" in namespace n; apps of this name are in the namespaces a, b: name one with -n`},
-		{&apps.UnlistableError{Permissions: []string{"list secrets"}}, `app "web" is not destroyed: it ` +
+		{&app.UnlistableError{Permissions: []string{"list secrets"}}, `app "web" is not destroyed: it ` +
 			"may have objects that you may not list, and without its record nothing would find them; " +
 			"have somebody destroy it who may:\n  - list secrets"},
-		{&apps.LeftError{Objects: []string{"x", "y"}}, `the record of app "web" is kept: some of its ` +
+		{&app.LeftError{Objects: []string{"x", "y"}}, `the record of app "web" is kept: some of its ` +
 			"objects exist, although they were deleted or have appeared meanwhile; destroy it " +
 			"again:\n  - x\n  - y"},
-		{&apps.LostRecordError{}, `another run has destroyed app "web" meanwhile; nothing is left of ` +
+		{&app.LostRecordError{}, `another run has destroyed app "web" meanwhile; nothing is left of ` +
 			"it, apply it again"},
-		{&apps.LostRecordError{Left: []string{"x"}, Restored: true}, `another run has destroyed app ` +
+		{&app.LostRecordError{Left: []string{"x"}, Restored: true}, `another run has destroyed app ` +
 			`"web" meanwhile; what is left of it is recorded again: apply it again, or destroy it:` +
 			"\n  - x"},
-		{errors.Join(other, &apps.LeftError{Objects: []string{"x"}}), "something else\n" +
+		{errors.Join(other, &app.LeftError{Objects: []string{"x"}}), "something else\n" +
 			`the record of app "web" is kept: some of its objects exist, although they were deleted or ` +
 			"have appeared meanwhile; destroy it again:\n  - x"},
 		{&app.RecordCreatedError{}, `another run has created the record of app "web" meanwhile; run ` +

@@ -5,7 +5,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
-	"github.com/muster-deploy/muster/internal/sets/files"
+	"github.com/muster-deploy/muster/internal/sets/input/files"
 )
 
 // OpenIn reads the set of a request. The cluster knows the record of a package in an artifact.

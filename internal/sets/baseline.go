@@ -8,13 +8,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/app"
+	"github.com/muster-deploy/muster/internal/sets/policy/config"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // The names of what a set is compared with, beside the numbers of revisions.
@@ -158,7 +158,7 @@ func (b *Baseline) readRules() error {
 		all[i] = resource.Resource{Unstructured: d.Object.DeepCopy(), Origin: d.Source}
 	}
 	var err error
-	if _, b.rules, err = config.Extract(all, apps.ConfigVersion); err != nil {
+	if _, b.rules, err = config.Extract(all, app.ConfigVersion); err != nil {
 		return fmt.Errorf("read the rules of %s: %w", b.Title, err)
 	}
 	if err := b.request.checkRules(b.rules); err != nil {

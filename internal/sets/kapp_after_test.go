@@ -10,11 +10,12 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/compat/kapp/change"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/sets/files"
+	"github.com/muster-deploy/muster/internal/sets/input"
+	"github.com/muster-deploy/muster/internal/sets/input/files"
 )
 
 // kapp returns what kapp would do with the same manifests, as in "m: update"; empty for nothing.
@@ -25,11 +26,22 @@ func (w *setWorld) kapp() string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var all []string
-	_, err = s.client(c).Deploy(w.t.Context(), apps.DeployRequest{
-		App: s.name(), Resources: resources, ScopeSelectors: true, AllowEmpty: true, Adopt: true,
-		Run: apps.RunOptions{UseLastApplied: true, Wait: true},
-		Review: apps.Review{DryRun: true, Print: func(r *apps.Run) error {
+	var manifests, all []string
+	for _, r := range resources {
+		text, err := r.MarshalJSON()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		manifests = append(manifests, string(text))
+	}
+	kapp := &deploy.Client{Client: *s.client(c)}
+	_, err = kapp.Deploy(w.t.Context(), deploy.DeployRequest{
+		App: s.name(), ScopeSelectors: true, AllowEmpty: true, Adopt: true,
+		Input: input.Options{
+			Files: []string{"-"}, Stdin: strings.NewReader(strings.Join(manifests, "\n---\n")),
+		},
+		Run: deploy.RunOptions{UseLastApplied: true, Wait: true},
+		Review: deploy.Review{DryRun: true, Print: func(r *deploy.Run) error {
 			for _, c := range r.Changes() {
 				if op := c.ApplyOp(); op == change.Add || op == change.Update || op == change.Delete {
 					all = append(all, fmt.Sprintf("%s: %s", c.Object().GetName(), op))

@@ -10,12 +10,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/app"
 	"github.com/muster-deploy/muster/internal/feature/adopt"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/record"
+	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 // The kinds of sets.
@@ -106,8 +105,8 @@ func joinDistinct(first, second error) error {
 
 // GroupApps returns the names of the apps of a group whose records are in a namespace, sorted.
 func GroupApps(ctx context.Context, c Cluster, namespace, group string) ([]string, error) {
-	found, err := (&apps.Client{Records: &app.Store{Cluster: c}}).GroupApps(ctx,
-		apps.GroupName{Name: group, Namespace: namespace})
+	found, err := (&app.Client{Records: &app.Store{Cluster: c}}).GroupApps(ctx,
+		app.GroupName{Name: group, Namespace: namespace})
 	names := make([]string, len(found))
 	for i, a := range found {
 		names[i] = a.Name

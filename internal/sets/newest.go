@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/sets/policy/config"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // AtNewest returns the set as the newest revision in its history has it, for questions that need

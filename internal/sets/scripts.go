@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/sets/app"
+	"github.com/muster-deploy/muster/internal/sets/policy/config"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // checkScripts returns an error for each overlay in ytt of an app, which may change anything in an
@@ -18,7 +18,7 @@ func (r Request) checkScripts(objects []manifest.Object) error {
 	for i, obj := range objects {
 		all[i] = resource.Resource{Unstructured: obj.Unstructured, Origin: obj.Origin.String()}
 	}
-	_, rules, err := config.Extract(all, apps.ConfigVersion)
+	_, rules, err := config.Extract(all, app.ConfigVersion)
 	if err != nil {
 		return err
 	}

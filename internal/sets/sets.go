@@ -17,8 +17,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/resource"
 	"github.com/muster-deploy/muster/internal/feature/adopt"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -26,13 +24,15 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/sets/files"
+	"github.com/muster-deploy/muster/internal/sets/app"
+	"github.com/muster-deploy/muster/internal/sets/input/files"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // Cluster is what operations on sets need of a cluster.
 type Cluster interface {
 	packages.Cluster
-	apps.Cluster
+	app.Cluster
 	history.Cluster
 	adopt.Cluster
 	User(context.Context) (string, error) // as the API server knows the user

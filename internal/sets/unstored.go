@@ -5,13 +5,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/muster-deploy/muster/internal/apps/resource"
-	"github.com/muster-deploy/muster/internal/apps/versions"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/feature/drift"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
+	"github.com/muster-deploy/muster/internal/sets/policy/versions"
 )
 
 // unstored collects what the server did not store of the objects of a run.

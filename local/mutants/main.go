@@ -27,7 +27,8 @@ import (
 // folders are those from whose files defects are drawn, with the folders below them.
 var folders = []string{
 	"internal/engine", "internal/plan", "internal/diff", "internal/ready", "internal/record",
-	"internal/packages/inventory", "internal/apps/change", "internal/feature/drift", "controller",
+	"internal/packages/inventory", "internal/compat/kapp/change", "internal/feature/drift",
+	"controller",
 }
 
 func main() {

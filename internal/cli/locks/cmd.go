@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 // Commands returns the commands lock, unlock and locks.
@@ -69,7 +69,7 @@ func (t *target) set(
 	case err != nil:
 		return set, nil, err
 	case t.app != "":
-		return apps.LockSet(apps.Name{Name: t.app, Namespace: namespace}), client, nil
+		return app.LockSet(app.Name{Name: t.app, Namespace: namespace}), client, nil
 	case t.record != "":
 		set, err = recordSet(ctx, client, namespace, t.record)
 		return set, client, err

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/feature/artifact"
 	"github.com/muster-deploy/muster/internal/sets"
-	"github.com/muster-deploy/muster/internal/sets/files"
+	"github.com/muster-deploy/muster/internal/sets/input/files"
 )
 
 // fetch replaces the artifacts among the files of a request by folders.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/app"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
+	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 func (p *program) newAppChange() *cobra.Command {
@@ -60,7 +60,7 @@ func (l *changeListCommand) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	changes, err := s.apps.Changes(ctx, apps.ChangesRequest{App: name, After: after,
+	changes, err := s.apps.Changes(ctx, deploy.ChangesRequest{App: name, After: after,
 		Before: before})
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (p *program) newChangeCollect() *cobra.Command {
   NAME app-change garbage-collect -a web --max 10`),
 	}
 	c.app.add(cmd)
-	cmd.Flags().IntVar(&c.keep, "max", apps.ChangesToKeep, "Maximum number of app changes to keep")
+	cmd.Flags().IntVar(&c.keep, "max", app.ChangesToKeep, "Maximum number of app changes to keep")
 	return p.command(cmd, false, c.run)
 }
 
@@ -149,7 +149,7 @@ func (c *changeCollectCommand) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.apps.TrimChanges(ctx, apps.TrimRequest{
+	return s.apps.TrimChanges(ctx, deploy.TrimRequest{
 		App: name, Keep: c.keep,
 		Print: func(old []app.RecordedDeployment) error {
 			return s.ui.Table(changeTable("App changes to delete", "app changes", old))

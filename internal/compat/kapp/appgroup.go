@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
+	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 func (p *program) newAppGroup() *cobra.Command {
@@ -88,11 +89,11 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	result, err := s.apps.DeployGroup(ctx, apps.DeployGroupRequest{
-		Group: apps.GroupName{Name: g.group, Namespace: namespace}, Directory: g.folder,
+	result, err := s.apps.DeployGroup(ctx, deploy.DeployGroupRequest{
+		Group: app.GroupName{Name: g.group, Namespace: namespace}, Directory: g.folder,
 		Members:    members,
 		AllowEmpty: g.each.deploy.allowEmpty, Deploy: each,
-		Delete: apps.DeleteRequest{
+		Delete: deploy.DeleteRequest{
 			Review: s.review(g.each.diff, g.gone), Run: s.runOptions(g.each.diff, g.gone, kindFlags{}),
 		},
 		Connect: func(ctx context.Context) error {
@@ -114,15 +115,15 @@ func (g *groupDeployCommand) run(ctx context.Context, s *session) error {
 }
 
 // members returns the apps of the folders, sorted. Links are ignored.
-func (g *groupDeployCommand) members() ([]apps.GroupMember, error) {
+func (g *groupDeployCommand) members() ([]deploy.GroupMember, error) {
 	entries, err := os.ReadDir(g.folder)
 	if err != nil {
 		return nil, fmt.Errorf("Reading directory '%s': %w", g.folder, err)
 	}
-	var members []apps.GroupMember
+	var members []deploy.GroupMember
 	for _, entry := range entries {
 		if entry.IsDir() {
-			members = append(members, apps.GroupMember{
+			members = append(members, deploy.GroupMember{
 				Name: g.group + "-" + entry.Name(), Folder: filepath.Join(g.folder, entry.Name()),
 			})
 		}
@@ -167,8 +168,8 @@ func (g *groupDeleteCommand) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	group := apps.GroupName{Name: g.group, Namespace: name.Namespace}
-	deleted, err := s.apps.DeleteGroup(ctx, group, apps.DeleteRequest{
+	group := app.GroupName{Name: g.group, Namespace: name.Namespace}
+	deleted, err := s.apps.DeleteGroup(ctx, group, deploy.DeleteRequest{
 		Review: s.review(g.diff, g.apply), Run: s.runOptions(g.diff, g.apply, kindFlags{}),
 	})
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 // applyFlags are the flags for making changes and waiting for them.
@@ -196,7 +196,7 @@ func (f *deployFlags) addObjects(flags *pflag.FlagSet) {
 // addRecord adds the flags for the records of deployments and for logs.
 func (f *deployFlags) addRecord(flags *pflag.FlagSet) {
 	flags.IntVar(
-		&f.changesToKeep, "app-changes-max-to-keep", apps.ChangesToKeep,
+		&f.changesToKeep, "app-changes-max-to-keep", app.ChangesToKeep,
 		"Maximum number of app changes to keep",
 	)
 	flags.BoolVar(&f.logs, "logs", true, "Show logs from Pods annotated as "+

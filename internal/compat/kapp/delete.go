@@ -5,8 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
+	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 // deleteCommand is the command delete with its flags.
@@ -41,7 +42,7 @@ func (p *program) newDelete() *cobra.Command {
 	cmd.Flags().StringVar(&d.prev, "prev-app", "", "Set previous app name")
 	p.lock.Add(cmd.Flags())
 	cmd.Flags().
-		BoolVar(&d.forget, apps.ForgetFlag, false, "Delete app even if it may have resources "+
+		BoolVar(&d.forget, app.ForgetFlag, false, "Delete app even if it may have resources "+
 			"that may not be listed, which are left behind")
 	return p.command(cmd, true, d.run)
 }
@@ -55,7 +56,7 @@ func (d *deleteCommand) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	result, err := s.apps.Delete(ctx, apps.DeleteRequest{
+	result, err := s.apps.Delete(ctx, deploy.DeleteRequest{
 		App: name, PrevName: d.prev, Filter: d.filter.Flags, Search: d.kinds.options(),
 		Review: s.review(d.diff, d.apply), Run: s.runOptions(d.diff, d.apply, d.kinds),
 		ForgetUnlistable: d.forget,

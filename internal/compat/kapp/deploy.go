@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/apps/input"
-	"github.com/muster-deploy/muster/internal/apps/preflight"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
+	"github.com/muster-deploy/muster/internal/sets/input"
+	"github.com/muster-deploy/muster/internal/sets/policy/config"
+	"github.com/muster-deploy/muster/internal/sets/policy/preflight"
 )
 
 // deployCommand is the command deploy with its flags.
@@ -102,9 +102,9 @@ func (d *deployCommand) check() error {
 }
 
 // request returns the request of the flags, without the name of the app.
-func (d *deployCommand) request(s *session) (apps.DeployRequest, error) {
+func (d *deployCommand) request(s *session) (deploy.DeployRequest, error) {
 	labels, err := parseLabels(d.labels)
-	request := apps.DeployRequest{
+	request := deploy.DeployRequest{
 		PrevName: d.prev, Labels: labels,
 		Input: s.inputsToDeploy(d.files.files),
 		Preparation: input.Preparation{

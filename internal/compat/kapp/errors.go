@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/compat/kapp/change"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
 	"github.com/muster-deploy/muster/internal/engine"
 )
@@ -30,7 +30,7 @@ func (f *applyFlags) refusal(c *change.Change, op change.Op, err error) error {
 		hint = " (hint: resource is possibly namespaced but cannot be)"
 	}
 	return fmt.Errorf("%s %s: %s%s", c.ApplyOp().Word(), c.Description(),
-		ui.Bullets(apps.RequestError(c, op, err).Error()), hint)
+		ui.Bullets(deploy.RequestError(c, op, err).Error()), hint)
 }
 
 // notRecreated returns the error of a change whose object was deleted to be recreated, and was not
@@ -48,7 +48,7 @@ func notRecreated(c *change.Change, op change.Op, err *engine.NotRecreatedError)
 		why = late.Last
 	}
 	return fmt.Errorf("%s %s: %s: %s (hint: the next deployment creates it)", c.ApplyOp().Word(),
-		c.Description(), what, ui.Bullets(apps.RequestError(c, op, why).Error()))
+		c.Description(), what, ui.Bullets(deploy.RequestError(c, op, why).Error()))
 }
 
 // failed returns the error of a change that was applied and whose object failed.

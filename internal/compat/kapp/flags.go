@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/filter"
-	"github.com/muster-deploy/muster/internal/apps/preflight"
+	"github.com/muster-deploy/muster/internal/sets/app"
+	"github.com/muster-deploy/muster/internal/sets/policy/filter"
+	"github.com/muster-deploy/muster/internal/sets/policy/preflight"
 )
 
 // appFlags are the flags that identify an app and its namespaces.
@@ -103,8 +103,8 @@ type kindFlags struct {
 }
 
 // options returns the options of the flags.
-func (f *kindFlags) options() apps.SearchOptions {
-	return apps.SearchOptions{IgnoreFailing: f.ignoreFailing, OnlyFallback: f.onlyFallback}
+func (f *kindFlags) options() app.SearchOptions {
+	return app.SearchOptions{IgnoreFailing: f.ignoreFailing, OnlyFallback: f.onlyFallback}
 }
 
 func (f *kindFlags) add(cmd *cobra.Command) {

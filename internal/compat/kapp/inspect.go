@@ -12,13 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/change"
-	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/apps/judge"
-	"github.com/muster-deploy/muster/internal/apps/lastapplied"
-	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
+	"github.com/muster-deploy/muster/internal/sets/app/lastapplied"
+	"github.com/muster-deploy/muster/internal/sets/policy/config"
+	"github.com/muster-deploy/muster/internal/sets/policy/judge"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // inspectCommand is the command inspect with its flags.
@@ -58,7 +57,7 @@ func (i *inspectCommand) run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	target, found, err := s.apps.Inspect(ctx, apps.InspectRequest{
+	target, found, err := s.apps.Inspect(ctx, deploy.InspectRequest{
 		App: name, Filter: i.filter.Flags, Search: i.kinds.options(), Owners: i.owns,
 	})
 	if err != nil {
@@ -112,7 +111,7 @@ const infoWidth = 35
 
 // tableRules returns the readiness rules of tables, without those of users.
 var tableRules = sync.OnceValue(
-	func() []judge.Rule { return change.JudgeRules(config.Default(), false) },
+	func() []judge.Rule { return config.Default().JudgeRules(false) },
 )
 
 // stateAndInfo returns the state of an object and its reason, without rules of users and child

@@ -12,11 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/app"
-	"github.com/muster-deploy/muster/internal/apps/filter"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
+	"github.com/muster-deploy/muster/internal/sets/app"
+	"github.com/muster-deploy/muster/internal/sets/policy/filter"
 )
 
 // listCommand is the command list with its flags.
@@ -67,7 +66,7 @@ func (l *listCommand) run(ctx context.Context, s *session) error {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	found, err := s.apps.List(ctx, apps.ListRequest{Namespace: namespace, Labels: selector,
+	found, err := s.apps.List(ctx, app.ListRequest{Namespace: namespace, Labels: selector,
 		Age: age})
 	refused, delayed := (*apierrors.StatusError)(nil), (*cluster.DelayError)(nil)
 	if errors.As(err, &refused) && !errors.As(err, &delayed) {

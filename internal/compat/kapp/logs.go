@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
 )
 
@@ -53,7 +53,7 @@ func (p *program) newLogs() *cobra.Command {
 
 // run runs the command.
 func (l *logsCommand) run(ctx context.Context, s *session) error {
-	request := apps.LogsRequest{
+	request := deploy.LogsRequest{
 		Follow: l.follow, Lines: l.lines, Pod: l.pod, Containers: l.containers,
 		Printer: logPrinter{ui.Logs{UI: s.ui, Tagged: l.tagged}},
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/compat/kapp/change"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
@@ -42,7 +42,7 @@ func newEventPrinter(u *ui.UI, flags applyFlags, steps []plan.Step) *eventPrinte
 	items := make([]ui.Item, len(steps))
 	for i, step := range steps {
 		items[i] = ui.Item{Needs: slices.Concat(step.Needs, step.After)}
-		w := apps.WorkOf(step.Tag)
+		w := deploy.WorkOf(step.Tag)
 		if w == nil {
 			continue
 		}
@@ -96,7 +96,7 @@ func stateOf(s ready.State) string {
 
 // Event prints an event. It is called from one goroutine.
 func (p *eventPrinter) Event(e event.Event) {
-	w := apps.WorkOf(e.Tag)
+	w := deploy.WorkOf(e.Tag)
 	if w == nil {
 		return
 	}
@@ -120,7 +120,7 @@ func (p *eventPrinter) Event(e event.Event) {
 		if lingering := (*engine.LingeringError)(nil); errors.As(err, &lingering) {
 			return // kapp prints nothing while it waits for the end of a deletion
 		}
-		line.Kind, line.Err = ui.Retried, apps.RequestError(w.Change, w.Change.ApplyOp(), err)
+		line.Kind, line.Err = ui.Retried, deploy.RequestError(w.Change, w.Change.ApplyOp(), err)
 	case event.Waiting, event.Observed:
 		if unanswered := (*engine.UnansweredError)(nil); errors.As(e.Err, &unanswered) {
 			p.ui.Info(e.Err.Error(), "Interrupted")
@@ -147,14 +147,14 @@ func (p *eventPrinter) Event(e event.Event) {
 }
 
 // acted completes the line of a finished write.
-func (p *eventPrinter) acted(w *apps.Work, e event.Event, line *ui.Event) {
+func (p *eventPrinter) acted(w *deploy.Work, e event.Event, line *ui.Event) {
 	line.Kind = ui.Written
 	switch {
 	case e.Outcome == event.Failed:
 		p.refused[e.Step] = true
 		line.Kind, line.Err, line.Last = ui.Refused, p.refusal(w, e), p.flags.stopOn().WriteError
 		if last := lastRetry(e.Err); last != nil {
-			line.Kind, line.Err = ui.GivenUp, apps.RequestError(w.Change, sent(w, e), last)
+			line.Kind, line.Err = ui.GivenUp, deploy.RequestError(w.Change, sent(w, e), last)
 		}
 	case e.Outcome != event.Succeeded:
 		line.Kind = ui.Dropped
@@ -164,7 +164,7 @@ func (p *eventPrinter) acted(w *apps.Work, e event.Event, line *ui.Event) {
 }
 
 // explained prints why an object is not ready: a line for each cause, with the end of a log below.
-func (p *eventPrinter) explained(w *apps.Work, e event.Event) {
+func (p *eventPrinter) explained(w *deploy.Work, e event.Event) {
 	lines := view.Causes(e)
 	if len(lines) == 0 {
 		return
@@ -175,7 +175,7 @@ func (p *eventPrinter) explained(w *apps.Work, e event.Event) {
 }
 
 // rebasedMessage returns the message of a change whose object others changed before it was written.
-func rebasedMessage(w *apps.Work, e event.Event) string {
+func rebasedMessage(w *deploy.Work, e event.Event) string {
 	if w.Rebased == nil || e.Op == plan.Create {
 		return ""
 	}
@@ -189,10 +189,10 @@ func rebasedMessage(w *apps.Work, e event.Event) string {
 }
 
 // refusal records the error of a change that could not be applied, and returns it.
-func (p *eventPrinter) refusal(w *apps.Work, e event.Event) error {
+func (p *eventPrinter) refusal(w *deploy.Work, e event.Event) error {
 	c, err := w.Change, e.Err
 	if contested := (*engine.ContestedError)(nil); errors.As(err, &contested) {
-		err = c.ExhaustedError(apps.RequestError(c, sent(w, e), contested.Last))
+		err = c.ExhaustedError(deploy.RequestError(c, sent(w, e), contested.Last))
 	}
 	err = p.flags.refusal(c, sent(w, e), err)
 	p.record(e, err)
@@ -201,7 +201,7 @@ func (p *eventPrinter) refusal(w *apps.Work, e event.Event) error {
 
 // sent returns the last request for a change: a creation where the object of an update was deleted
 // to be recreated.
-func sent(w *apps.Work, e event.Event) change.Op {
+func sent(w *deploy.Work, e event.Event) change.Op {
 	if w.Change.ApplyOp() == change.Update && e.Op == plan.Create && !w.Existed {
 		return change.Add
 	}
@@ -220,7 +220,7 @@ func lastRetry(err error) error {
 }
 
 // settled completes the line of a finished step, and records its error.
-func (p *eventPrinter) settled(w *apps.Work, e event.Event, line *ui.Event) {
+func (p *eventPrinter) settled(w *deploy.Work, e event.Event, line *ui.Event) {
 	line.Kind = ui.Settled
 	c, verb := w.Change, string(w.Change.WaitOp())
 	switch {

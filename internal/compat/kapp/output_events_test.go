@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/change"
-	"github.com/muster-deploy/muster/internal/apps/config"
+	"github.com/muster-deploy/muster/internal/compat/kapp/change"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/policy/config"
 )
 
 // TestErrorsOfARun checks the errors of runs in which changes fail.
@@ -85,7 +85,9 @@ func TestErrorsOfARun(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				step := plan.Step{Ref: object.RefOf(obj), Op: plan.Create, Tag: &apps.Work{Change: changes[0]}}
+				step := plan.Step{
+					Ref: object.RefOf(obj), Op: plan.Create, Tag: &deploy.Work{Change: changes[0]},
+				}
 				steps = append(steps, step)
 			}
 			printer := newEventPrinter(ui.New(ui.Options{Out: io.Discard, Err: io.Discard}), flags, steps)

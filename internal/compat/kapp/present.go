@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/change"
-	"github.com/muster-deploy/muster/internal/apps/textdiff"
+	"github.com/muster-deploy/muster/internal/compat/kapp/change"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
+	"github.com/muster-deploy/muster/internal/compat/kapp/textdiff"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
 )
 
@@ -20,7 +20,7 @@ type changePrinter struct {
 }
 
 // changes returns a printer for the changes of a run.
-func (s *session) changes(diff diffFlags, r *apps.Run) changePrinter {
+func (s *session) changes(diff diffFlags, r *deploy.Run) changePrinter {
 	return changePrinter{s, diff, r.Changes(), r.Masker(), r.NewMasker}
 }
 

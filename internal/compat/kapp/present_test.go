@@ -3,7 +3,7 @@ package kapp
 import (
 	"testing"
 
-	"github.com/muster-deploy/muster/internal/apps/change"
+	"github.com/muster-deploy/muster/internal/compat/kapp/change"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
 )
 

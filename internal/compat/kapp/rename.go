@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
+	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 func (p *program) newRename() *cobra.Command {
@@ -27,11 +28,11 @@ func (p *program) newRename() *cobra.Command {
 		if name == "" && namespace == "" {
 			return errors.New("Expected either --new-name or/and --new-namespace to be supplied")
 		}
-		app, err := s.open(ctx, flags)
+		from, err := s.open(ctx, flags)
 		if err != nil {
 			return err
 		}
 		return s.apps.Rename(ctx,
-			apps.RenameRequest{App: app, To: apps.Name{Name: name, Namespace: namespace}})
+			deploy.RenameRequest{App: from, To: app.Name{Name: name, Namespace: namespace}})
 	})
 }

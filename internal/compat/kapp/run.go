@@ -3,8 +3,8 @@ package kapp
 import (
 	"context"
 
-	"github.com/muster-deploy/muster/internal/apps"
 	"github.com/muster-deploy/muster/internal/base/limit"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/engine"
 )
 
@@ -12,8 +12,8 @@ import (
 const logLines = 3
 
 // runOptions returns how the flags want changes to be calculated and made.
-func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) apps.RunOptions {
-	return apps.RunOptions{
+func (s *session) runOptions(diff diffFlags, apply applyFlags, kinds kindFlags) deploy.RunOptions {
+	return deploy.RunOptions{
 		ChangeFilter: diff.filter, Mask: diff.mask, UseLastApplied: diff.lastApplied,
 		UpdateStrategy: apply.updateStrategy, ApplyIgnored: apply.applyIgnored,
 		AwaitUnchanged: apply.holdUnready,
@@ -55,16 +55,16 @@ func (f *applyFlags) stopOn() engine.StopOn {
 }
 
 // review returns how a command prints changes and their progress.
-func (s *session) review(diff diffFlags, apply applyFlags) apps.Review {
-	review := apps.Review{
-		Print:  func(r *apps.Run) error { return s.changes(diff, r).print() },
+func (s *session) review(diff diffFlags, apply applyFlags) deploy.Review {
+	review := deploy.Review{
+		Print:  func(r *deploy.Run) error { return s.changes(diff, r).print() },
 		DryRun: diff.run, Fields: diff.changes,
-		NewPrinter: func(r *apps.Run) apps.RunPrinter {
+		NewPrinter: func(r *deploy.Run) deploy.RunPrinter {
 			return newEventPrinter(s.ui, apply, r.Plan().Steps)
 		},
 	}
 	if diff.page {
-		review.Serve = func(ctx context.Context, r *apps.Run) error { return s.serve(ctx, r) }
+		review.Serve = func(ctx context.Context, r *deploy.Run) error { return s.serve(ctx, r) }
 	}
 	return review
 }

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-deploy/muster/internal/apps"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 )
 
 // serve serves the order of the changes to a browser on this machine until the context ends.
-func (s *session) serve(ctx context.Context, r *apps.Run) error {
+func (s *session) serve(ctx context.Context, r *deploy.Run) error {
 	listener, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		return fmt.Errorf("Diff UI server: %w", err)
@@ -36,7 +36,7 @@ func (s *session) serve(ctx context.Context, r *apps.Run) error {
 }
 
 // orderPage returns the order as a list: every change with those that it waits for.
-func orderPage(r *apps.Run) string {
+func orderPage(r *deploy.Run) string {
 	var b strings.Builder
 	b.WriteString("<!doctype html><title>Changes</title><h1>Changes</h1><ol>")
 	for i, c := range r.Changes() {

@@ -12,34 +12,34 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/muster-deploy/muster/internal/apps"
-	"github.com/muster-deploy/muster/internal/apps/app"
-	"github.com/muster-deploy/muster/internal/apps/input"
 	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/sets/app"
+	"github.com/muster-deploy/muster/internal/sets/input"
 )
 
 // manager is the field manager of all writes.
-const manager = apps.Manager
+const manager = app.Manager
 
 // session is one run of a command.
 type session struct {
 	*program
 	ui        *ui.UI
-	client    apps.Cluster // nil until the command has connected
-	apps      *apps.Client
+	client    app.Cluster // nil until the command has connected
+	apps      *deploy.Client
 	namespace string // of resources that name none
 }
 
 // newSession returns a session without a connection.
 func (p *program) newSession(tty bool) *session {
 	s := &session{program: p, ui: p.newUI(tty)}
-	s.apps = &apps.Client{
-		Printer: s.ui, Now: p.env.Now,
+	s.apps = &deploy.Client{
+		Client: app.Client{Printer: s.ui, Now: p.env.Now},
 		Notice: func(text string) { fmt.Fprintln(p.env.Err, plaintext.Printable(text)) },
 	}
 	if !p.global.yes {
@@ -259,16 +259,16 @@ func (s *session) recordNamespace(f appFlags) (string, error) {
 }
 
 // open connects to the cluster and returns the name of the app of the flags.
-func (s *session) open(ctx context.Context, f appFlags) (apps.Name, error) {
+func (s *session) open(ctx context.Context, f appFlags) (app.Name, error) {
 	var err error
 	if s.namespace, err = s.namespaceOf(f.namespace); err != nil {
-		return apps.Name{}, err
+		return app.Name{}, err
 	}
 	namespace, err := s.recordNamespace(f)
 	if err != nil {
-		return apps.Name{}, err
+		return app.Name{}, err
 	}
-	return apps.Name{Name: f.name, Namespace: namespace}, s.connect(ctx)
+	return app.Name{Name: f.name, Namespace: namespace}, s.connect(ctx)
 }
 
 // live is an object as it was read from the cluster.

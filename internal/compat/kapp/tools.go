@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/apps/change"
-	"github.com/muster-deploy/muster/internal/apps/config"
-	"github.com/muster-deploy/muster/internal/apps/input"
+	"github.com/muster-deploy/muster/internal/compat/kapp/change"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
+	"github.com/muster-deploy/muster/internal/sets/input"
+	"github.com/muster-deploy/muster/internal/sets/policy/config"
 )
 
 func (p *program) newTools() *cobra.Command {

@@ -1,0 +1,238 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/owner"
+	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/record"
+	"github.com/muster-deploy/muster/internal/sets/policy/config"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
+)
+
+// DeletionRequest asks for an app that is to be deleted.
+type DeletionRequest struct {
+	App              Name
+	PrevName         string // the name that the app may have had before; empty for none
+	Search           SearchOptions
+	Owners           bool // live objects keep their managed fields
+	KeepLeaving      bool // the record stays while objects are leaving
+	ForgetUnlistable bool // delete the record although objects may be left that the user may not list
+}
+
+// Deletion is the deletion of an app as the planner of all sets sees one. It is for one operation,
+// and for as long as the app is locked.
+type Deletion struct {
+	*Client
+	req        DeletionRequest
+	app        *App     // nil if it does not exist
+	notFound   []string // a line for each name that was looked for in vain
+	objects    []liveObject
+	missed     unlistedKinds
+	unlistable unlistable
+
+	plan    *plan.Plan // nil before SetPlan
+	running context.Context
+	begun   bool
+}
+
+// OpenDeletion finds the app that is to be deleted, by its name or its previous name. One that does
+// not exist has no objects.
+func (c *Client) OpenDeletion(ctx context.Context, r DeletionRequest) (*Deletion, error) {
+	d := &Deletion{Client: c, req: r}
+	names := []Name{r.App}
+	if r.PrevName != "" {
+		names = append(names, Name{Name: r.PrevName, Namespace: r.App.Namespace})
+	}
+	var missing []*App
+	for _, name := range names {
+		found, err := d.Find(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if found.Exists() {
+			d.app = found
+			return d, nil
+		}
+		missing = append(missing, found)
+	}
+	for _, one := range slices.Backward(missing) { // as kapp does: the previous name first
+		d.notFound = append(d.notFound, one.NotFoundText(ctx))
+	}
+	return d, nil
+}
+
+// Found reports whether the app exists.
+func (d *Deletion) Found() bool { return d.app != nil }
+
+// NotFound returns a line for each name that was looked for in vain.
+func (d *Deletion) NotFound() []string { return d.notFound }
+
+// Live returns the objects of the app, once ReadLive has read them.
+func (d *Deletion) Live() []*unstructured.Unstructured { return d.objects }
+
+// Unlistable returns the error for an app whose objects cannot all be listed; nil if they can.
+func (d *Deletion) Unlistable() error {
+	if !d.unlistable.keepsRecord() {
+		return nil
+	}
+	return d.unlistable.refuseDelete(d.app)
+}
+
+// App returns the app; nil if it does not exist.
+func (d *Deletion) App() *App { return d.app }
+
+// SetPlan sets the plan that is going to be run.
+func (d *Deletion) SetPlan(_ context.Context, p *plan.Plan) error {
+	d.plan = p
+	return nil
+}
+
+// Plan returns the plan; nil before SetPlan.
+func (d *Deletion) Plan() *plan.Plan { return d.plan }
+
+// Config returns the built-in rules.
+func (d *Deletion) Config() *config.Config { return config.Default() }
+
+// Shape adds to a policy how the objects of the app are marked.
+func (d *Deletion) Shape(p *plan.Policy) {
+	if d.Found() {
+		shapePolicy(p, d.app, nil)
+	}
+}
+
+// Owners returns the owners of a live object other than the app.
+func (d *Deletion) Owners(live, applied liveObject) []owner.Owner {
+	if !d.Found() {
+		return nil
+	}
+	return ownersOf(d.app, live, applied)
+}
+
+// Load returns the objects that carry the label of the app, and the live objects. Objects that
+// controllers created with this label are members only if they are annotated for it. An app that
+// may have more objects than can be listed is an *UnlistableError.
+func (d *Deletion) Load(ctx context.Context) (*record.State, error) {
+	if !d.Found() {
+		return &record.State{}, nil
+	}
+	if err := checkLabel(d.app); err != nil {
+		return nil, err
+	}
+	if err := d.ReadLive(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.Unlistable(); err != nil {
+		return nil, err
+	}
+	state := stateOf(d.app, d.objects)
+	for _, obj := range d.objects {
+		deleted := resource.IsGenerated(obj) || resource.HasAnnotation(obj, resource.AnnOwnedForDeletion)
+		if ref := object.RefOf(obj); deleted && state.Live[ref] == nil {
+			state.Members, state.Live[ref] = append(state.Members, record.Member{Ref: ref}), obj
+		}
+	}
+	return state, nil
+}
+
+// Exists reports whether the app has a record.
+func (d *Deletion) Exists() bool { return d.Found() && d.app.Exists() }
+
+// Unfinished reports whether the last run of the app did not succeed.
+func (d *Deletion) Unfinished() bool { return d.Found() && !d.app.LastSucceeded() }
+
+// Holds reports whether an object is the record of the app.
+func (d *Deletion) Holds(obj *unstructured.Unstructured) bool {
+	return d.Found() && holds(d.app, obj)
+}
+
+// SetRun sets the context of the run.
+func (d *Deletion) SetRun(ctx context.Context) { d.running = ctx }
+
+// Save records the beginning of the run, or how it ended, and the members that are left. The
+// namespaces of the app stay recorded: a user who may not list all needs them to find its objects.
+func (d *Deletion) Save(ctx context.Context, state *record.State) error {
+	if !d.Found() {
+		return nil
+	}
+	if d.begun {
+		if err := cluster.PermitAtEnd(d.running, ctx); err != nil {
+			return err // a run that has the lock now has taken the record over, too
+		}
+	}
+	d.app.SetMembers(slices.Clone(state.Members))
+	switch {
+	case state.Result == "":
+		d.begun = true
+		return d.app.Begin(ctx, "delete", d.Namespaces(), false)
+	case !d.begun:
+		return nil
+	case state.Result == record.RunInterrupted:
+		return d.app.Interrupted(ctx)
+	}
+	if left := state.Refs(); state.Result == record.RunSucceeded && len(left) > 0 {
+		d.Printer.Info("the record of the app stays until these objects are gone, which nothing waits " +
+			"for; destroy it again then: " + strings.Join(d.describe(left), ", "))
+	}
+	return d.app.Finish(ctx, state.Result == record.RunSucceeded, d.Namespaces())
+}
+
+// describe returns the names of objects.
+func (d *Deletion) describe(refs []object.Ref) []string {
+	some := object.NewSet(refs...)
+	return describeAll(slices.DeleteFunc(slices.Clone(d.objects), func(o liveObject) bool {
+		return !some.Has(object.RefOf(o))
+	}))
+}
+
+// Delete deletes the record of an app without objects, and the records of its deployments. It looks
+// for objects once more, and keeps the record if it finds some or cannot look.
+func (d *Deletion) Delete(
+	ctx context.Context, _ []object.Ref, before record.Before,
+) error {
+	if !d.Found() {
+		if before != nil {
+			return before(ctx, func(context.Context) error { return nil })
+		}
+		return nil
+	}
+	if err := cluster.PermitAtEnd(d.running, ctx); err != nil {
+		return err // a run that has the lock now has taken the record over, too
+	}
+	deleted, err := d.DeleteRecord(ctx, before)
+	if deleted || !d.begun {
+		return err
+	}
+	d.app.SetMembers(nil)
+	if failed := d.app.Finish(ctx, err == nil, d.Namespaces()); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// Namespaces returns those of the objects and of the last deployment.
+func (d *Deletion) Namespaces() []string {
+	return append(namespacesOf(nil, WithoutTransient(d.objects)),
+		d.app.Meta.LastDeployment.Namespaces...)
+}
+
+// Finish makes what follows a run: it deletes the oldest records of deployments of an app that
+// could not be deleted.
+func (d *Deletion) Finish(ctx context.Context, err error) error {
+	if !d.begun || !d.app.Exists() {
+		return err
+	}
+	closing, cancel := Closing(ctx)
+	defer cancel()
+	_, _, failed := d.app.TrimRecords(closing, FewChanges)
+	if err == nil {
+		err = failed
+	}
+	return err
+}

@@ -1,0 +1,145 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/sets/policy/filter"
+)
+
+// HiddenError reports an app that may have objects which cannot be listed.
+type HiddenError struct{ Causes []string }
+
+func (e *HiddenError) Error() string {
+	return "it may have objects that cannot be listed: " + strings.Join(e.Causes, "; ")
+}
+
+// seen returns an app and its objects. hidden is a *HiddenError if it may have more; else nil.
+func (c *Client) seen(
+	ctx context.Context, name Name, o SearchOptions,
+) (target *App, found []liveObject, missed unlistedKinds, hidden, err error) {
+	if target, err = c.Existing(ctx, name); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	missed = unlistedKinds{}
+	found, err = c.Objects(ctx, target, o, false, func(m cluster.UnlistedKind) {
+		missed[m.GroupKind] = m
+	})
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	u, err := c.unlistableOf(ctx, target, o, nil, missed)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if u.any() {
+		hidden = &HiddenError{append(u.failures(), u.permissions()...)}
+	}
+	return target, found, missed, hidden, nil
+}
+
+// unlistedKinds are the kinds of which a search may have missed objects.
+type unlistedKinds map[schema.GroupKind]cluster.UnlistedKind
+
+// hide reports whether the search could not have found an object, so that it is not known to be
+// gone.
+func (u unlistedKinds) hide(ref object.Ref) bool {
+	m, missed := u[ref.GroupKind()]
+	return missed && (m.Forbidden || m.Cause != nil || slices.Contains(m.Namespaces, ref.Namespace))
+}
+
+// ObserveRequest asks for the objects whose status is shown.
+type ObserveRequest struct {
+	App    Name
+	Search SearchOptions
+}
+
+// Observation is an app and the objects whose status is shown.
+type Observation struct {
+	App  *App
+	Refs []object.Ref // those that were deployed, in the order in which they are listed
+	Gone []object.Ref // those that the record lists and that do not exist
+	// Hidden is a *HiddenError if the app may have more objects; else nil.
+	Hidden error
+}
+
+// PrepareObserve returns an app and its live objects without those that controllers created. An app
+// that does not exist is an error.
+func (c *Client) PrepareObserve(ctx context.Context, r ObserveRequest) (*Observation, error) {
+	target, found, missed, hidden, err := c.seen(ctx, r.App, r.Search)
+	if err != nil {
+		return nil, err
+	}
+	o := &Observation{App: target, Hidden: hidden}
+	for _, obj := range WithoutTransient(found) {
+		o.Refs = append(o.Refs, object.RefOf(obj))
+	}
+	o.Gone, err = c.gone(ctx, target, found, missed)
+	return o, err
+}
+
+// gone returns the objects that the record of an app lists and that do not exist, given those that
+// have its label. It sends requests only if the record lists others.
+func (c *Client) gone(
+	ctx context.Context, target *App, found []liveObject, missed unlistedKinds,
+) ([]object.Ref, error) {
+	labelled := object.NewSet()
+	for _, obj := range found {
+		labelled.Insert(object.RefOf(obj))
+	}
+	var targets []cluster.Target
+	members, _ := target.Members()
+	for _, m := range members {
+		if !labelled.Has(m.Ref) && !missed.hide(m.Ref) {
+			targets = append(targets, cluster.Target{Ref: m.Ref})
+		}
+	}
+	if len(targets) == 0 {
+		return nil, nil
+	}
+	live, err := c.Cluster.Read(ctx, targets)
+	if denied := (*cluster.DeniedError)(nil); errors.As(err, &denied) {
+		return nil, nil // the label says what the app has
+	}
+	if err != nil {
+		return nil, err
+	}
+	var gone []object.Ref
+	for _, t := range targets {
+		if live.Objects[t.Ref] == nil && (!live.Unserved.Has(t.Ref) || live.NoKind.Has(t.Ref)) {
+			gone = append(gone, t.Ref)
+		}
+	}
+	return gone, nil
+}
+
+// ListRequest asks for apps.
+type ListRequest struct {
+	Namespace string                 // of the records; empty for all
+	Labels    labels.Selector        // of the records; nil for all
+	Age       *filter.ResourceFilter // of the records; nil for all
+}
+
+// List returns apps. An app whose record cannot be read has Err set and passes every filter.
+func (c *Client) List(ctx context.Context, r ListRequest) ([]*App, error) {
+	apps, err := c.Records.List(ctx, r.Namespace, r.Labels)
+	return slices.DeleteFunc(apps, func(a *App) bool {
+		return a.Err == nil && r.Age != nil && !r.Age.Matches(recordOf(a))
+	}), err
+}
+
+// recordOf returns an object with the creation time of an app's record, for filters.
+func recordOf(a *App) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	obj.SetCreationTimestamp(metav1.NewTime(a.Created()))
+	return obj
+}
