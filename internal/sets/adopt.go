@@ -63,10 +63,10 @@ func PrepareAdoption(ctx context.Context, c Cluster, r AdoptRequest) (*Adoption,
 	if err := a.openFolder(ctx); err != nil {
 		return nil, err
 	}
-	a.store = newUndoStore(c, a.isApp(), r.To.Namespace, r.Init.Name)
+	a.store = newUndoStore(c, a.format(), r.To.Namespace, r.Init.Name)
 	if a.To != nil {
 		namespace, name := a.To.Name()
-		a.store = newUndoStore(c, a.isApp(), namespace, name)
+		a.store = newUndoStore(c, a.format(), namespace, name)
 	}
 	var err error
 	if a.undo, err = a.store.load(ctx); err != nil {
@@ -104,7 +104,7 @@ func (a *Adoption) startAdoption(ctx context.Context) (err error) {
 	if err == nil && a.To == nil {
 		err = a.newFolder()
 	}
-	if err != nil || !a.isApp() {
+	if err != nil || !a.format().adoption.created {
 		return err
 	}
 	own, err := a.own(ctx)
@@ -114,17 +114,17 @@ func (a *Adoption) startAdoption(ctx context.Context) (err error) {
 	return err
 }
 
-// checkNew returns an error if an app has a record and its adoption has not begun.
+// checkNew returns an error if the adoption creates a record that exists although it has not begun.
 func (a *Adoption) checkNew(recorded bool) error {
-	if !recorded || a.undo != nil || !a.isApp() {
+	if !recorded || a.undo != nil || !a.format().adoption.created {
 		return nil
 	}
 	return fmt.Errorf("%s exists already, and its next apply would delete what the folder does not "+
 		"describe: give the new app another name", a.To.Title())
 }
 
-// isApp reports whether an app adopts the objects.
-func (a *Adoption) isApp() bool { return a.request.To.App != "" }
+// format returns the format of the new set.
+func (a *Adoption) format() *format { return a.request.To.format() }
 
 // openFolder opens the new set if its folder exists. A folder that others have written is as good
 // as that of an interrupted adoption: it has to describe the objects of the old set.
@@ -136,19 +136,8 @@ func (a *Adoption) openFolder(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the folder: %w", err)
 	}
-	if !a.isApp() {
-		if a.To, err = openPackage(ctx, a.request.To); err != nil {
-			return err
-		}
-		return packages.CheckNoApplySet(a.To.(*packageSet).inventory, "given objects of other tools")
-	}
-	set, err := openApp(ctx, a.request.To)
-	if err != nil {
-		return err
-	}
-	set.(*appSet).objectLabels = true
-	a.To = set
-	return nil
+	a.To, err = a.format().adoption.open(ctx, a.request.To)
+	return err
 }
 
 // newFolder makes the new set of the manifests of the old one.
@@ -170,13 +159,7 @@ func (a *Adoption) newFolder() (err error) {
 			Unstructured: objects[i].DeepCopy(), Origin: objects[i].Origin,
 		}
 	}
-	if a.isApp() {
-		a.To = &appSet{request: r.To, objects: objects, objectLabels: true}
-		return nil
-	}
-	a.To = &packageSet{request: r.To, inventory: a.draft.Inventory, pkg: &packages.Package{
-		Inventory: a.draft.Inventory, Objects: objects,
-	}}
+	a.To = a.format().adoption.draft(r.To, a.draft, objects)
 	return nil
 }
 
@@ -237,7 +220,7 @@ func (a *Adoption) own(ctx context.Context) (owner.Owner, error) {
 func (a *Adoption) begin(ctx context.Context, p *plan.Plan) error {
 	if a.draft != nil {
 		file := a.request.Init.File
-		if a.isApp() {
+		if a.format().adoption.created {
 			file = ""
 		}
 		if err := a.draft.Write(file); err != nil {
@@ -246,7 +229,7 @@ func (a *Adoption) begin(ctx context.Context, p *plan.Plan) error {
 		a.draft = nil
 	}
 	a.undo = a.undoInfo(p)
-	if !a.isApp() {
+	if !a.format().adoption.created {
 		own, err := a.own(ctx)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // TestAdoptionOfUnchangedObjects: the plan of an app has no manifest of an object that stays
@@ -36,7 +37,8 @@ func TestAdoptionOfUnchangedObjects(t *testing.T) {
 		}
 		ref := object.RefOf(live)
 		r := reduction{
-			adoption: a, marks: a.From.Marks(true), own: owner.Owner{Kind: owner.App, ID: "17"},
+			adoption: a, marks: a.From.Marks(resource.AnnKubectlApplied),
+			own:       owner.Owner{Kind: owner.App, ID: "17"},
 			plan:      &plan.Plan{Steps: []plan.Step{{Ref: ref, Op: plan.Unchanged, Have: live}}},
 			live:      map[object.Ref]*unstructured.Unstructured{ref: live},
 			former:    map[object.Ref]*unstructured.Unstructured{ref: live},
@@ -71,7 +73,7 @@ func undoOfSecret(t *testing.T, namespace string) (live *unstructured.Unstructur
 	})
 	want := live.DeepCopy()
 	want.SetAnnotations(map[string]string{"theirs": "plain", "applied": "new", "broken": "new"})
-	a := &Adoption{From: &adopt.Set{}, store: newUndoStore(nil, false, namespace, "new")}
+	a := &Adoption{From: &adopt.Set{}, store: newUndoStore(nil, packageFormat(), namespace, "new")}
 	p := &plan.Plan{Steps: []plan.Step{
 		{Ref: object.RefOf(live), Op: plan.Update, Have: live, Want: want},
 	}}

@@ -144,7 +144,8 @@ func (a *Adoption) noteFiles() {
 				"it: keep them yourself before --finish, which deletes the last copy")
 		}
 	}
-	if r := a.request.From; r.Tool == adopt.Selector && !r.DropLabels && !a.isApp() {
+	if r := a.request.From; r.Tool == adopt.Selector && !r.DropLabels &&
+		len(a.format().adoption.drops) == 0 {
 		a.look.Notes = append(a.look.Notes, fmt.Sprintf("kubectl apply --prune -l %s would still find "+
 			"the objects, and delete what its manifests lack: stop using it, or give --drop-labels",
 			r.Name))
@@ -266,7 +267,7 @@ func (a *Adoption) unmarked(obj *unstructured.Unstructured) *unstructured.Unstru
 	if obj == nil {
 		return nil
 	}
-	marks := a.From.Marks(a.isApp())
+	marks := a.From.Marks(a.format().adoption.drops...)
 	mark := func(key string) bool {
 		return isOwnMark(key) || slices.Contains(marks.NoLabels, key) ||
 			slices.Contains(marks.NoAnnotations, key) || slices.Contains(marks.Annotations, key)

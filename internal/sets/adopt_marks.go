@@ -10,16 +10,14 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // newMarks returns the marks of the new set that an object has.
 func (r *reduction) newMarks(desired *unstructured.Unstructured) texts {
 	labels, annotations := owner.Keys(r.own.Kind)
 	annotations = append(slices.Clone(annotations), r.marks.Annotations...)
-	if r.adoption.isApp() {
-		annotations = append(annotations, resource.AnnIdentity)
-	} else {
+	annotations = append(annotations, r.adoption.format().adoption.marks...)
+	if r.plan.Keeper == nil { // which adds what was applied later
 		annotations = append(annotations, r.plan.LastApplied)
 	}
 	set := texts{"labels": {}, "annotations": {}}
@@ -60,8 +58,9 @@ const notMarked = "would not be marked, because an apply leaves it out: take the
 	"says so out of its manifest, at least until the new set has the objects"
 
 // rememberDropped makes what a package records as applied last have the fields that the old tool
-// applied and that the folder does not describe any more: the next apply removes them. For an app
-// it reports whether there are such fields. What an interrupted run has recorded stays.
+// applied and that the folder does not describe any more: the next apply removes them. If the
+// plan has a Keeper, it reports whether there are such fields. What an interrupted run has recorded
+// stays.
 func (r *reduction) rememberDropped(
 	want, live *unstructured.Unstructured, set texts,
 ) (dropped bool, err error) {
@@ -73,7 +72,7 @@ func (r *reduction) rememberDropped(
 		}
 		return false, nil
 	}
-	if r.adoption.isApp() {
+	if r.plan.Keeper != nil {
 		return lacks(want.Object, withData(former).Object), nil
 	}
 	text, _ := set["annotations"][key].(string)

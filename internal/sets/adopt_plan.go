@@ -31,7 +31,7 @@ func (a *Adoption) reduce(ctx context.Context, op *Operation) error {
 	}
 	r := reduction{
 		adoption: a, plan: op.Plan, live: live,
-		marks: a.From.Marks(a.isApp()), described: map[object.Ref]any{},
+		marks: a.From.Marks(a.format().adoption.drops...), described: map[object.Ref]any{},
 		differing: a.look.differing(), former: a.From.ManifestsByRef(),
 	}
 	if r.own, err = a.own(ctx); err != nil {
@@ -117,7 +117,7 @@ func (r *reduction) mark(step *plan.Step, live *unstructured.Unstructured) error
 	}
 	step.Leave()
 	same, former := *step, r.adoption.From.Owners
-	if r.adoption.isApp() && !settled && !forgotten {
+	if r.plan.Keeper != nil && !settled && !forgotten {
 		if err := r.addApplied(same, desired, live, set); err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func adoptedPlan(t *testing.T) *plan.Plan {
 		{Ref: object.RefOf(other), Op: plan.Delete, Have: other},
 	}}
 	r := reduction{
-		adoption: a, plan: p, marks: a.From.Marks(false), own: owner.Owner{Kind: owner.Package, ID: "id"},
+		adoption: a, plan: p, marks: a.From.Marks(), own: owner.Owner{Kind: owner.Package, ID: "id"},
 		live:      map[object.Ref]*unstructured.Unstructured{object.RefOf(live): live},
 		described: map[object.Ref]any{}, differing: object.NewSet(),
 	}
@@ -174,7 +174,7 @@ func TestRememberDropped(t *testing.T) {
 func TestUndoSecretNames(t *testing.T) {
 	seen := object.NewSet()
 	for _, name := range []string{"x", "x.2"} {
-		store := newUndoStore(nil, false, "n", name)
+		store := newUndoStore(nil, packageFormat(), "n", name)
 		for _, ref := range []object.Ref{store.first(), store.ref(2, 0), store.ref(2, 1)} {
 			if !seen.Insert(ref) {
 				t.Errorf("%s is used twice", ref)
@@ -209,7 +209,7 @@ func TestLacks(t *testing.T) {
 // are deleted, as they were read.
 func TestUndoDeletesOwn(t *testing.T) {
 	c := &uidCluster{Cluster: &enginetest.Cluster{}}
-	store := newUndoStore(c, false, "n", "x")
+	store := newUndoStore(c, packageFormat(), "n", "x")
 	secret := func(ref object.Ref, kind string) *unstructured.Unstructured {
 		obj := namedObject(ref, "v1")
 		obj.Object["type"] = kind

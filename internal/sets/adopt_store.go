@@ -88,12 +88,8 @@ const maxUndoPart, maxUndoParts = 700 << 10, 1000
 // maxUndo limits what is unpacked, in bytes.
 const maxUndo = 64 << 20
 
-func newUndoStore(c Cluster, app bool, namespace, name string) *undoStore {
-	kind := KindPackage
-	if app {
-		kind = KindApp
-	}
-	return &undoStore{cluster: c, kind: kind, namespace: namespace, name: name}
+func newUndoStore(c Cluster, f *format, namespace, name string) *undoStore {
+	return &undoStore{cluster: c, kind: f.kind, namespace: namespace, name: name}
 }
 
 // title returns what messages call the adopting set.

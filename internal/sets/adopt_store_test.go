@@ -19,10 +19,11 @@ func TestUndoOfOthersStays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := fullCluster{&enginetest.Cluster{}}
 			stores := []*undoStore{
-				newUndoStore(c, true, "demo", "shop"), newUndoStore(c, true, "demo", "shop"),
+				newUndoStore(c, appFormat(), "demo", "shop"), newUndoStore(c, appFormat(), "demo", "shop"),
 			}
 			if loaded {
-				if err := newUndoStore(c, true, "demo", "shop").save(t.Context(), undoOf("old")); err != nil {
+				store := newUndoStore(c, appFormat(), "demo", "shop")
+				if err := store.save(t.Context(), undoOf("old")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -40,7 +41,7 @@ func TestUndoOfOthersStays(t *testing.T) {
 			if err := stores[1].setState(t.Context(), stateRetired); err == nil {
 				t.Error("the state was stored by the second adoption")
 			}
-			undo, err := newUndoStore(c, true, "demo", "shop").load(t.Context())
+			undo, err := newUndoStore(c, appFormat(), "demo", "shop").load(t.Context())
 			if err != nil || undo == nil || undo.Request.Name != "a" || undo.Retired {
 				t.Errorf("stored: %+v, error %v", undo, err)
 			}

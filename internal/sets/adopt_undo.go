@@ -15,8 +15,6 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/packages/inventory"
-	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 // Adopted is an adoption that was made and can be undone.
@@ -30,9 +28,8 @@ type Adopted struct {
 // OpenAdopted returns the adoption by which a set came from another tool. A set that was not
 // adopted, or whose adoption is final, is an error.
 func OpenAdopted(ctx context.Context, c Cluster, set Set) (*Adopted, error) {
-	_, app := set.(*appSet)
 	namespace, name := set.Name()
-	store := newUndoStore(c, app, namespace, name)
+	store := newUndoStore(c, set.format(), namespace, name)
 	undo, err := store.load(ctx)
 	if err != nil {
 		return nil, err
@@ -55,14 +52,7 @@ func (a *Adopted) Objects() int { return len(a.undo.Objects) }
 
 // Locks returns what is locked while the adoption is undone, in order.
 func (a *Adopted) Locks() []lock.Set {
-	locks := []lock.Set{AdoptionLock(a.undo.Request)}
-	switch set := a.set.(type) {
-	case *appSet:
-		locks = append(locks, app.LockSet(set.name()))
-	case *packageSet:
-		locks = append(locks, packages.LockSet(set.inventory))
-	}
-	return locks
+	return []lock.Set{AdoptionLock(a.undo.Request), a.set.lock()}
 }
 
 // CheckCurrent returns an error if another run has changed the adoption since it was opened. It is
@@ -103,7 +93,7 @@ func (a *Adopted) Undo(ctx context.Context) (others []object.Ref, err error) {
 			return nil, fmt.Errorf("delete the history: %w; run the same command again", err)
 		}
 	}
-	if err := a.forget(ctx); err != nil {
+	if err := a.set.remove(ctx, a.cluster); err != nil {
 		return nil, fmt.Errorf("delete the record: %w; run the same command again", err)
 	}
 	return others, a.store.delete(ctx)
@@ -186,33 +176,6 @@ func (u *undoInfo) restores(live *unstructured.Unstructured, own owner.Owner) bo
 	}
 	return !slices.ContainsFunc(owner.Of(live), own.Is) &&
 		slices.ContainsFunc(u.From.Objects, func(obj adopt.Object) bool { return obj.Ref == ref })
-}
-
-// forget deletes the record of the set and leaves its objects alone.
-func (a *Adopted) forget(ctx context.Context) error {
-	switch set := a.set.(type) {
-	case *appSet:
-		found, err := set.client(a.cluster).Find(ctx, set.name())
-		if err != nil || !found.Exists() {
-			return err
-		}
-		changes, err := found.RecordedDeployments(ctx)
-		if err == nil {
-			err = found.DeleteRecords(ctx, changes)
-		}
-		if err == nil {
-			err = found.Delete(ctx)
-		}
-		return err
-	case *packageSet:
-		store := inventory.NewStore(a.cluster, set.inventory, true)
-		if _, err := store.Load(ctx); err != nil {
-			return err
-		}
-		return store.Remove(ctx)
-	default:
-		return fmt.Errorf("%s has no record that could be deleted", a.set.Title())
-	}
 }
 
 // Finish makes the adoption final: it deletes what an undo needs, and of the record of the other

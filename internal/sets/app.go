@@ -1,6 +1,7 @@
 package sets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,13 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
@@ -59,6 +62,72 @@ func openApp(ctx context.Context, r Request) (Set, error) {
 	}
 	s.rules, err = packages.ParseRules(s.ruleFiles)
 	return s, err
+}
+
+// openAppRecord returns the app without its files.
+func openAppRecord(_ context.Context, r Request) (Set, error) { return &appSet{request: r}, nil }
+
+// openAdoptingApp opens an app that is given objects of other tools. It labels these alone: a label
+// in a pod template would restart all pods.
+func openAdoptingApp(ctx context.Context, r Request) (Set, error) {
+	set, err := openApp(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	set.(*appSet).objectLabels = true
+	return set, nil
+}
+
+// draftApp returns the app of a folder that is going to be written.
+func draftApp(r Request, _ *packages.Draft, objects []manifest.Object) Set {
+	return &appSet{request: r, objects: objects, objectLabels: true}
+}
+
+func (s *appSet) format() *format { return appFormat() }
+
+func (s *appSet) lock() lock.Set { return app.LockSet(s.name()) }
+
+func (s *appSet) requested() Request { return s.request }
+
+func (s *appSet) described() []manifest.Object { return s.objects }
+
+func (s *appSet) holders(ctx context.Context, c Cluster) (object.Ref, []types.UID, error) {
+	found, err := s.client(c).Find(ctx, s.name())
+	if err != nil {
+		return object.Ref{}, nil, err
+	}
+	record, holders := found.Holders()
+	return record, holders, nil
+}
+
+func (s *appSet) forget(ctx context.Context, c Cluster, _ *object.Set) error {
+	return s.client(c).Forget(ctx, s.name())
+}
+
+func (s *appSet) remove(ctx context.Context, c Cluster) error {
+	found, err := s.client(c).Find(ctx, s.name())
+	if err != nil || !found.Exists() {
+		return err
+	}
+	changes, err := found.RecordedDeployments(ctx)
+	if err == nil {
+		err = found.DeleteRecords(ctx, changes)
+	}
+	if err == nil {
+		err = found.Delete(ctx)
+	}
+	return err
+}
+
+func (s *appSet) restored(r restoredFiles) (Set, error) {
+	if err := r.request.checkScripts(r.objects); err != nil {
+		return nil, err
+	}
+	r.request.Group = cmp.Or(r.request.Group, r.group)
+	return &appSet{
+		request: r.request, objects: r.objects, rules: r.rules, ruleFiles: r.ruleFiles,
+		manifests: r.manifests,
+	}, nil
 }
 
 // Title returns what messages call the app.

@@ -1,6 +1,7 @@
 package sets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,6 +33,7 @@ type Handover struct {
 	members  *object.Set // of From, without those of an app that are gone
 	gone     []object.Ref
 	notice   func(string)
+	label    string      // of the objects, which a new app takes over; empty for none
 	locked   lock.Set    // of From
 	from, to owner.Owner // that the marks of the sets name; without an ID if there is none yet
 	record   object.Ref  // of From, and the UIDs of the objects that hold it
@@ -61,7 +63,8 @@ func ToApp(ctx context.Context, c Cluster, r Request, name string) (*Handover, e
 	}
 	to.objectLabels = to.label == ""
 	h := &Handover{
-		From: from, To: to, cluster: c, now: r.Now, begin: func() error { return nil },
+		From: from, To: to, cluster: c, now: r.Now, label: to.label,
+		begin: func() error { return nil },
 		end: func() (string, error) {
 			if r.folder() == packages.Stdin {
 				return "", nil
@@ -148,26 +151,14 @@ func (h *Handover) identify(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	switch from := h.From.(type) {
-	case *packageSet:
-		h.record = from.inventory.Ref
-		h.holders, err = packages.Holders(ctx, h.cluster, from.inventory)
-	case *appSet:
-		target, unread := from.client(h.cluster).Find(ctx, from.name())
-		if err = unread; err == nil {
-			h.record, h.holders = target.Holders()
-		}
-	}
+	h.record, h.holders, err = h.From.holders(ctx, h.cluster)
 	return err
 }
 
 // ownerOf returns what the marks of a set name. A set without a record may have no ID.
 func ownerOf(ctx context.Context, c Cluster, set Set) (owner.Owner, error) {
 	h, err := set.History(ctx, c)
-	if _, isApp := set.(*appSet); isApp {
-		return owner.Owner{Kind: owner.App, ID: h.ID}, err
-	}
-	return owner.Owner{Kind: owner.Package, ID: h.ID}, err
+	return owner.Owner{Kind: set.format().owner, ID: h.ID}, err
 }
 
 // Lock returns what is locked of the old set meanwhile. It is taken before the new set's.
@@ -346,9 +337,7 @@ func (h *Handover) foreign(step *plan.Step) string {
 // marked reports whether a live object has the marks of the new set already.
 func (h *Handover) marked(step *plan.Step) bool {
 	to := h.to
-	if app, isApp := h.To.(*appSet); isApp && to.ID == "" {
-		to.ID = app.label // which the new app takes over
-	}
+	to.ID = cmp.Or(to.ID, h.label)
 	return to.ID != "" && slices.ContainsFunc(owner.Of(step.Have), to.Is)
 }
 
@@ -363,12 +352,7 @@ func isOwnMark(key string) bool {
 // Finish deletes the record of the old set, and what describes it in files. It returns the file
 // that it changed or removed, or "".
 func (h *Handover) Finish(ctx context.Context) (file string, err error) {
-	switch from := h.From.(type) {
-	case *packageSet:
-		err = packages.Forget(ctx, h.cluster, from.inventory, h.members)
-	case *appSet:
-		err = from.client(h.cluster).Forget(ctx, from.name())
-	}
+	err = h.From.forget(ctx, h.cluster, h.members)
 	if err != nil {
 		return "", fmt.Errorf("the objects belong to %s, but the record of %s was not deleted: %w; give "+
 			"the command again", h.To.Title(), h.From.Title(), err)

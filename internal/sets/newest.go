@@ -39,13 +39,7 @@ func AtNewest(ctx context.Context, c Cluster, set Set) (*Restored, error) {
 
 // requestOf returns the request that a set was opened from, without its files.
 func requestOf(set Set) Request {
-	r := Request{}
-	switch s := set.(type) {
-	case *packageSet:
-		r = s.request
-	case *appSet:
-		r = s.request
-	}
+	r := set.requested()
 	r.Files, r.Rules, r.RuleFiles = nil, nil, nil
 	return r
 }

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -41,18 +40,9 @@ var clusterScoped = map[string][]string{
 // that neither are built in nor have a definition in the set: their objects are taken to have a
 // namespace. Only plans may be made with it.
 func Offline(set Set) (c Cluster, assumed []schema.GroupKind) {
-	objects := []manifest.Object{}
-	switch set := set.(type) {
-	case *packageSet:
-		if set.pkg != nil {
-			objects = set.pkg.Objects
-		}
-	case *appSet:
-		objects = set.objects
-	}
 	o := &offlineCluster{kinds: map[schema.GroupKind]*cluster.Kind{}, described: object.NewSet()}
 	defined := map[schema.GroupKind]bool{}
-	for _, obj := range objects {
+	for _, obj := range set.described() {
 		o.described.Insert(object.RefOf(obj.Unstructured))
 		o.addVersion(obj.GroupVersionKind())
 		if gk, ok := plan.DefinedKind(obj.Unstructured); ok {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -52,6 +55,68 @@ func newPackageSet(ctx context.Context, r Request, p *packages.Package) (Set, er
 	}
 	s.rules, err = packages.ParseRules(s.ruleFiles)
 	return s, err
+}
+
+// openPackageRecord returns the package with the inventory of a folder.
+func openPackageRecord(ctx context.Context, r Request) (Set, error) {
+	inv, err := packages.OpenInventory(ctx, r.input())
+	if err != nil {
+		return nil, err
+	}
+	return &packageSet{request: r, inventory: inv}, nil
+}
+
+// openAdoptingPackage opens a package that is given objects of other tools.
+func openAdoptingPackage(ctx context.Context, r Request) (Set, error) {
+	set, err := openPackage(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return set, packages.CheckNoApplySet(set.(*packageSet).inventory, "given objects of other tools")
+}
+
+// draftPackage returns the package of a folder that is going to be written.
+func draftPackage(r Request, d *packages.Draft, objects []manifest.Object) Set {
+	return &packageSet{request: r, inventory: d.Inventory, pkg: &packages.Package{
+		Inventory: d.Inventory, Objects: objects,
+	}}
+}
+
+func (s *packageSet) format() *format { return packageFormat() }
+
+func (s *packageSet) lock() lock.Set { return packages.LockSet(s.inventory) }
+
+func (s *packageSet) requested() Request { return s.request }
+
+func (s *packageSet) described() []manifest.Object {
+	if s.pkg == nil {
+		return nil
+	}
+	return s.pkg.Objects
+}
+
+func (s *packageSet) holders(ctx context.Context, c Cluster) (object.Ref, []types.UID, error) {
+	holders, err := packages.Holders(ctx, c, s.inventory)
+	return s.inventory.Ref, holders, err
+}
+
+func (s *packageSet) forget(ctx context.Context, c Cluster, members *object.Set) error {
+	return packages.Forget(ctx, c, s.inventory, members)
+}
+
+func (s *packageSet) remove(ctx context.Context, c Cluster) error {
+	store := inventory.NewStore(c, s.inventory, true)
+	if _, err := store.Load(ctx); err != nil {
+		return err
+	}
+	return store.Remove(ctx)
+}
+
+func (s *packageSet) restored(r restoredFiles) (Set, error) {
+	return &packageSet{
+		request: r.request, inventory: s.inventory, rules: r.rules, ruleFiles: r.ruleFiles,
+		manifests: r.manifests, pkg: &packages.Package{Inventory: s.inventory, Objects: r.objects},
+	}, nil
 }
 
 // Title returns what messages call the package.
@@ -142,7 +207,7 @@ type packageWork struct {
 // operation returns the operation on the package with the given part.
 func (s *packageSet) operation(c Cluster, w packageWork) *Operation {
 	op := &Operation{
-		Locked: packages.LockSet(s.inventory), Described: w.Described(), Manifests: w.Manifests(),
+		Locked: s.lock(), Described: w.Described(), Manifests: w.Manifests(),
 		cluster: c, rules: w.Rules, format: w,
 	}
 	if s.manifests != nil {

@@ -1,7 +1,6 @@
 package sets
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets/policy/config"
 )
 
@@ -397,20 +397,20 @@ func (r *Restored) open(
 		return nil, fmt.Errorf("the readiness rules of revision %d: %w", r.Revision.Number, err)
 	}
 	request.Files, request.Enforced = nil, false // objects have their namespaces
-	if p, ok := base.(*packageSet); ok {
-		return &packageSet{
-			request: request, inventory: p.inventory, rules: rules, ruleFiles: ruleFiles,
-			manifests: manifests,
-			pkg:       &packages.Package{Inventory: p.inventory, Objects: found},
-		}, nil
-	}
-	if err := request.checkScripts(found); err != nil {
-		return nil, err
-	}
-	request.Group = cmp.Or(request.Group, r.settings.Group)
-	return &appSet{
-		request: request, objects: found, rules: rules, ruleFiles: ruleFiles, manifests: manifests,
-	}, nil
+	return base.restored(restoredFiles{
+		request: request, objects: found, manifests: manifests, rules: rules, ruleFiles: ruleFiles,
+		group: r.settings.Group,
+	})
+}
+
+// restoredFiles are what a revision has in place of the files of a set.
+type restoredFiles struct {
+	request   Request
+	objects   []manifest.Object
+	manifests []plan.Desired // the objects as their files had them
+	rules     []ready.Rule
+	ruleFiles []packages.RuleFile
+	group     string // of an app
 }
 
 // PrepareApply returns the operation that restores the revision, with the options of its run.

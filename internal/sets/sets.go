@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/feature/adopt"
 	"github.com/muster-deploy/muster/internal/history"
@@ -78,6 +79,21 @@ func (r Request) readRuleFiles(
 type Set interface {
 	// Title returns what messages call the set, as in: package "shop".
 	Title() string
+	format() *format
+	// lock returns what is locked while the set is changed.
+	lock() lock.Set
+	// requested returns the request that the set was opened from.
+	requested() Request
+	// described returns the objects of its files; none if only the record is known.
+	described() []manifest.Object
+	// holders returns the record in the cluster and the UIDs of all objects that it consists of.
+	holders(context.Context, Cluster) (object.Ref, []types.UID, error)
+	// forget deletes the record of a set whose members belong to another one.
+	forget(ctx context.Context, c Cluster, members *object.Set) error
+	// remove deletes the record, and leaves all objects.
+	remove(context.Context, Cluster) error
+	// restored returns the set as a revision describes it.
+	restored(restoredFiles) (Set, error)
 	// Name returns the name of the set and the namespace of its record.
 	Name() (namespace, name string)
 	// Expected returns the cluster that the set belongs to, and where that is written. Both are empty
@@ -116,11 +132,8 @@ type Renaming struct {
 // Open reads the set of a request. The record of a package in an artifact is taken to be new:
 // OpenIn asks the cluster.
 func Open(ctx context.Context, r Request) (Set, error) {
-	switch {
-	case r.App != "":
-		return openApp(ctx, r)
-	case !r.NamesArtifact():
-		return openPackage(ctx, r)
+	if !r.NamesArtifact() {
+		return r.format().open(ctx, r)
 	}
 	inv, err := packages.NewInventory(r.Namespace, r.Record)
 	if err != nil {
@@ -147,14 +160,7 @@ func checkRecords(objects []manifest.Object) error {
 // OpenRecord reads only what names the record of an app or of a package with a folder, so that
 // broken manifests do not prevent its objects from being deleted. Find opens other packages.
 func OpenRecord(ctx context.Context, r Request) (Set, error) {
-	if r.App != "" {
-		return &appSet{request: r}, nil
-	}
-	inv, err := packages.OpenInventory(ctx, r.input())
-	if err != nil {
-		return nil, err
-	}
-	return &packageSet{request: r, inventory: inv}, nil
+	return r.format().record(ctx, r)
 }
 
 // Find returns the package with the record of a request.

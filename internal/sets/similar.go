@@ -39,13 +39,10 @@ func hintRecord(ctx context.Context, c Cluster, kind, namespace, name string, er
 
 // Similar returns what could be meant by a set that has no record; empty if nothing is known.
 func Similar(ctx context.Context, c Cluster, set Set) string {
-	kind := KindPackage
-	if _, ok := set.(*appSet); ok {
-		kind = KindApp
-	}
 	namespace, name := set.Name()
 	none := &NoRecordError{set.Title(), namespace}
-	hint := strings.TrimPrefix(hintRecord(ctx, c, kind, namespace, name, none).Error(), none.Error())
+	hinted := hintRecord(ctx, c, set.format().kind, namespace, name, none)
+	hint := strings.TrimPrefix(hinted.Error(), none.Error())
 	return strings.TrimLeft(hint, "; ")
 }
 

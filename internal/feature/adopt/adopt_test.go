@@ -146,7 +146,7 @@ spec: {replicas: 1}
 	if diff := cmp.Diff(want, set.Manifests()[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	marks := set.Marks(true)
+	marks := set.Marks(kubectlApplied)
 	if diff := cmp.Diff([]string{helmManagedBy, "tier"}, marks.NoLabels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}

@@ -22,9 +22,9 @@ type Marks struct {
 	NoLabels, NoAnnotations []string
 }
 
-// Marks returns what an adoption changes of the objects of the set. An app keeps what was applied
-// in an annotation of its own.
-func (s *Set) Marks(app bool) Marks {
+// Marks returns what an adoption changes of the objects of the set, which also lose the annotations
+// drops.
+func (s *Set) Marks(drops ...string) Marks {
 	m := Marks{
 		Annotations: []string{KeepOnRemoval}, NoLabels: slices.Clone(s.Labels),
 		NoAnnotations: slices.Clone(s.Annotations),
@@ -37,9 +37,7 @@ func (s *Set) Marks(app bool) Marks {
 	for _, obj := range s.Objects {
 		m.NoLabels = append(m.NoLabels, obj.Labels...)
 	}
-	if app {
-		m.NoAnnotations = append(m.NoAnnotations, kubectlApplied)
-	}
+	m.NoAnnotations = append(m.NoAnnotations, drops...)
 	m.NoLabels, m.NoAnnotations = distinct(m.NoLabels), distinct(m.NoAnnotations)
 	return m
 }
@@ -47,7 +45,7 @@ func (s *Set) Marks(app bool) Marks {
 // Manifests returns the manifests of the objects as those of a package or an app: without marks of
 // the tool, and with an annotation for what the tool never deletes.
 func (s *Set) Manifests() []*unstructured.Unstructured {
-	marks := s.Marks(true)
+	marks := s.Marks(kubectlApplied)
 	manifests := make([]*unstructured.Unstructured, len(s.Objects))
 	for i, obj := range s.Objects {
 		labels := slices.DeleteFunc(slices.Clone(marks.NoLabels), func(key string) bool {

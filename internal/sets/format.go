@@ -1,0 +1,60 @@
+package sets
+
+import (
+	"context"
+
+	"github.com/muster-deploy/muster/internal/manifest"
+	"github.com/muster-deploy/muster/internal/owner"
+	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
+)
+
+// format is what commands have to know of a format besides packages.Format: how its sets are opened
+// and called. Nothing else asks which format a set has.
+type format struct {
+	kind  string     // of a set, as List names it
+	owner owner.Kind // that the marks of objects name
+
+	open   func(context.Context, Request) (Set, error) // with its files
+	record func(context.Context, Request) (Set, error) // without them
+
+	adoption adoptionFormat
+}
+
+// adoptionFormat is what the adoption of a set of another tool has to know of a format.
+type adoptionFormat struct {
+	open  func(context.Context, Request) (Set, error)
+	draft func(Request, *packages.Draft, []manifest.Object) Set // of a folder that is not written yet
+	// created is set if the record does not exist, and has no ID, before objects are marked. A folder
+	// has no inventory then.
+	created bool
+	marks   []string // annotations of an adopted object beside what was applied
+	drops   []string // annotations of kubectl that an adopted object loses
+}
+
+// packageFormat returns the format of packages.
+func packageFormat() *format {
+	return &format{
+		kind: KindPackage, owner: owner.Package, open: openPackage, record: openPackageRecord,
+		adoption: adoptionFormat{open: openAdoptingPackage, draft: draftPackage},
+	}
+}
+
+// appFormat returns the format of apps.
+func appFormat() *format {
+	return &format{
+		kind: KindApp, owner: owner.App, open: openApp, record: openAppRecord,
+		adoption: adoptionFormat{
+			open: openAdoptingApp, draft: draftApp, created: true,
+			marks: []string{resource.AnnIdentity}, drops: []string{resource.AnnKubectlApplied},
+		},
+	}
+}
+
+// format returns the format of the set that a request names: a name alone is that of an app.
+func (r Request) format() *format {
+	if r.App != "" {
+		return appFormat()
+	}
+	return packageFormat()
+}
