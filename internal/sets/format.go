@@ -15,8 +15,12 @@ type format struct {
 	kind  string     // of a set, as List names it
 	owner owner.Kind // that the marks of objects name
 
+	files string // what messages call its files
+
 	open   func(context.Context, Request) (Set, error) // with its files
 	record func(context.Context, Request) (Set, error) // without them
+	// openState opens a set with the files of a request in place of its own.
+	openState func(context.Context, *States, Request) (Set, error)
 
 	adoption adoptionFormat
 }
@@ -35,7 +39,8 @@ type adoptionFormat struct {
 // packageFormat returns the format of packages.
 func packageFormat() *format {
 	return &format{
-		kind: KindPackage, owner: owner.Package, open: openPackage, record: openPackageRecord,
+		kind: KindPackage, owner: owner.Package, files: "the folder",
+		open: openPackage, record: openPackageRecord, openState: openPackageState,
 		adoption: adoptionFormat{open: openAdoptingPackage, draft: draftPackage},
 	}
 }
@@ -43,7 +48,8 @@ func packageFormat() *format {
 // appFormat returns the format of apps.
 func appFormat() *format {
 	return &format{
-		kind: KindApp, owner: owner.App, open: openApp, record: openAppRecord,
+		kind: KindApp, owner: owner.App, files: "the files",
+		open: openApp, record: openAppRecord, openState: openAppState,
 		adoption: adoptionFormat{
 			open: openAdoptingApp, draft: draftApp, created: true,
 			marks: []string{resource.AnnIdentity}, drops: []string{resource.AnnKubectlApplied},

@@ -90,11 +90,7 @@ func (s *States) openOwn(ctx context.Context, _ string) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	title := "the folder"
-	if s.Request.App != "" {
-		title = "the files"
-	}
-	return &State{Title: title, Short: "files", set: set}, nil
+	return &State{Title: set.format().files, Short: "files", set: set}, nil
 }
 
 // base returns the set without its manifests, and its revisions, the newest first.
@@ -137,46 +133,45 @@ func (s *States) openFiles(ctx context.Context, path string) (*State, error) {
 	if fetched, ok := r.Artifacts[path]; ok {
 		state.Title, state.Short = fetched.Name, "artifact"
 	}
-	if r.App != "" {
-		var err error
-		state.set, err = openApp(ctx, r)
-		return state, s.explain(path, err)
-	}
-	objects, err := s.readPackage(ctx, path)
+	var err error
+	state.set, err = r.format().openState(ctx, s, r)
+	return state, err
+}
+
+// openAppState returns the app of a request with other files.
+func openAppState(ctx context.Context, s *States, r Request) (Set, error) {
+	set, err := openApp(ctx, r)
+	return set, s.explain(r.folder(), err)
+}
+
+// openPackageState returns the package of a request with the objects of another folder.
+func openPackageState(ctx context.Context, s *States, r Request) (Set, error) {
+	objects, err := s.readPackage(ctx, r.folder())
 	if err != nil {
-		return nil, s.explain(path, err)
+		return nil, s.explain(r.folder(), err)
 	}
 	if err := checkRecords(objects); err != nil {
 		return nil, err
 	}
-	base, err := s.packageSet(ctx)
+	base, err := s.ownSet(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r.Enforced = false
-	state.set = &packageSet{
-		request: r, inventory: base.inventory,
-		pkg: &packages.Package{Inventory: base.inventory, Objects: objects},
-	}
-	return state, nil
+	return base.restored(restoredFiles{request: r, objects: objects})
 }
 
-// packageSet returns the package of the request. It may have no record yet.
-func (s *States) packageSet(ctx context.Context) (*packageSet, error) {
-	var set Set
-	var err error
+// ownSet returns the set of the request. It may have no record yet.
+func (s *States) ownSet(ctx context.Context) (Set, error) {
 	switch {
 	case s.Request.NamesArtifact():
-		set, err = OpenIn(ctx, s.Cluster, s.Request)
+		return OpenIn(ctx, s.Cluster, s.Request)
 	case s.Request.Record != "":
-		set, _, err = s.base(ctx)
+		set, _, err := s.base(ctx)
+		return set, err
 	default:
-		set, err = OpenRecord(ctx, s.Request)
+		return OpenRecord(ctx, s.Request)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return set.(*packageSet), nil
 }
 
 // readPackage returns the objects of a folder, which may be a package, or of other manifests.
