@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,7 +107,7 @@ func (f *destroyFlags) run(
 	err = errors.Join(
 		f.Check(), f.stall.check(), f.history.check(), cli.CheckTimeout("timeout", f.timeout))
 	if f.pruned == nil { // else the flags are those of an apply, which has checked them
-		err = errors.Join(err, f.CheckFlags(cmd, "inventory-policy"))
+		err = errors.Join(err, f.CheckFlags(cmd))
 	}
 	if err != nil {
 		return err
@@ -159,7 +160,7 @@ func (f *destroyFlags) run(
 		env.Notice("note: " + err.Error())
 		return nil
 	}
-	if err == nil && !f.wait && f.App == "" && mode == engine.DryRunNone {
+	if err == nil && mode == engine.DryRunNone && slices.ContainsFunc(op.Plan.Steps, isUnawaited) {
 		noteLeaving(ctx, env, connected, set)
 	}
 	if err != nil || !op.Plan.LeavesUnknown() {
@@ -191,8 +192,11 @@ func (f *destroyFlags) checkAbsent(
 	return nil
 }
 
-// noteLeaving prints which objects of a package are still being deleted after a run that did not
-// wait for them. Those of an app are printed when its record would be deleted.
+// isUnawaited reports whether a step deletes an object and does not wait until it is gone.
+func isUnawaited(step plan.Step) bool { return step.Op == plan.Delete && !step.Wait }
+
+// noteLeaving prints which objects of a set are still being deleted after a run that did not wait
+// for them.
 func noteLeaving(ctx context.Context, env *cli.Env, c sets.Cluster, set sets.Set) {
 	targets, err := set.Targets(ctx, c)
 	if err != nil || targets.All.Len() == 0 {
@@ -202,6 +206,6 @@ func noteLeaving(ctx context.Context, env *cli.Env, c sets.Cluster, set sets.Set
 	for _, ref := range targets.All.Refs() {
 		names = append(names, ref.String())
 	}
-	env.Notice("note: the record of the package stays until these objects are gone, which nothing " +
-		"waits for; destroy it again then: " + strings.Join(names, ", "))
+	env.Notice("note: the record stays until these objects are gone, which nothing waits for; " +
+		"destroy the set again then: " + strings.Join(names, ", "))
 }

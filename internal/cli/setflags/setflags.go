@@ -366,13 +366,12 @@ var packageFlags = []string{
 	"field-manager", "status-policy", "install-resource-group",
 }
 
-// CheckFlags returns an error for a flag that means nothing for the kind of set: packageFlags, and
-// more of the command's.
-func (f *Flags) CheckFlags(cmd *cobra.Command, more ...string) error {
+// CheckFlags returns an error for a flag that means nothing for the kind of set.
+func (f *Flags) CheckFlags(cmd *cobra.Command) error {
 	if f.App == "" {
 		return nil
 	}
-	for _, name := range append(more, packageFlags...) {
+	for _, name := range packageFlags {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s is for packages, and %q is an app; omit it", name, f.App)
 		}

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -176,19 +175,7 @@ func (d *Deletion) Save(ctx context.Context, state *record.State) error {
 	case state.Result == record.RunInterrupted:
 		return d.app.Interrupted(ctx)
 	}
-	if left := state.Refs(); state.Result == record.RunSucceeded && len(left) > 0 {
-		d.Printer.Info("the record of the app stays until these objects are gone, which nothing waits " +
-			"for; destroy it again then: " + strings.Join(d.describe(left), ", "))
-	}
 	return d.app.Finish(ctx, state.Result == record.RunSucceeded, d.Namespaces())
-}
-
-// describe returns the names of objects.
-func (d *Deletion) describe(refs []object.Ref) []string {
-	some := object.NewSet(refs...)
-	return describeAll(slices.DeleteFunc(slices.Clone(d.objects), func(o liveObject) bool {
-		return !some.Has(object.RefOf(o))
-	}))
 }
 
 // Delete deletes the record of an app without objects, and the records of its deployments. It looks
