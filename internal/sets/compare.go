@@ -168,12 +168,8 @@ func withoutData(obj *unstructured.Unstructured) *unstructured.Unstructured {
 
 // options returns the options of an apply that is only planned.
 func (s *States) options() packages.ApplyOptions {
-	policy := "strict"
-	if s.Request.App != "" {
-		policy = "adopt"
-	}
 	o := packages.PlanOptions{
-		FieldManager: packages.DefaultManager, InventoryPolicy: policy, Ordering: "graph",
+		FieldManager: packages.DefaultManager, InventoryPolicy: "strict", Ordering: "graph",
 		Propagation: metav1.DeletePropagationBackground, LeaveReplicas: true, AppAnnotations: true,
 		AllowEmpty: true, ServerSide: s.ServerSide, ForceConflicts: s.ServerSide,
 		Conflicts: plan.NoteConflicts, Ignore: s.Ignore, Now: s.Request.Now(),

@@ -208,7 +208,7 @@ func (f *adoptFlags) open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (sets.Cluster, error) {
 	name, folder, app := f.names(args)
-	f.App = app // the client of apps, and their defaults
+	f.App = app // the client of apps
 	to, err := f.Request(ctx, env, kube, []string{folder}, nil)
 	if err != nil {
 		return nil, err

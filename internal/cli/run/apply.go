@@ -131,10 +131,8 @@ func (f *applyFlags) checkValues() error {
 	if err := f.checkConflicts(); err != nil {
 		return err
 	}
-	if f.adopt.Value != "" {
-		if err := f.adopt.Check(); err != nil {
-			return err
-		}
+	if err := f.adopt.Check(); err != nil {
+		return err
 	}
 	if err := f.validation.mode.Check(); err != nil {
 		return err
@@ -259,7 +257,7 @@ func sourcesOf(op *sets.Operation) map[object.Ref]string {
 // options returns the options that shape the plan. Filters compare ages with now.
 func (f *applyFlags) options(now time.Time) packages.PlanOptions {
 	o := f.Options()
-	o.InventoryPolicy = f.inventoryPolicy()
+	o.InventoryPolicy = cmp.Or(policies[f.adopt.Value], o.InventoryPolicy)
 	o.LeaveReplicas, o.Recreation, o.Recreate = true, true, f.recreate
 	o.NoPrune, o.AllowEmpty, o.AppAnnotations = f.noPrune, f.allowEmpty, true
 	o.Filter, o.Now = f.filter, now

@@ -176,9 +176,7 @@ func (f *convertFlags) prepare(
 ) (t setflags.Target, op *sets.Operation, err error) {
 	options := f.ApplyOptions(f.dryRun.Mode(false) != engine.DryRunNone, env.Notice)
 	options.PlanOptions = f.options(env.Now())
-	if f.to.Value == toApp {
-		options.InventoryPolicy = policies["unowned"]
-	}
+	options.InventoryPolicy = policies["unowned"] // the handover refuses such objects by name
 	if options.Definition == packages.InstallDefinition {
 		options.Definition = packages.InstallAtRun
 	}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,9 +119,11 @@ func (f *applyFlags) addPlanned(cmd *cobra.Command) {
 	setflags.AddSelector(cmd)
 	f.held.add(cmd, false)
 	f.differences.Add(cmd)
-	f.adopt = cli.Choice{Meaning: "adopt", Allowed: []string{"none", "unowned", "all"}}
+	f.adopt = cli.Choice{
+		Meaning: "adopt", Allowed: []string{"none", "unowned", "all"}, Default: "none",
+	}
 	f.adopt.AddTo(cmd, "adopt", "Which existing objects the set may adopt: none, those without an "+
-		"owner, or those of other owners too (default: none for packages, unowned for apps)")
+		"owner, or those of other owners too")
 	flags.Var(&f.maxPrune, "max-prune",
 		"Fail before the first write if more objects than this number, or than this percentage of "+
 			"the recorded objects, would be pruned (default: no limit)")
@@ -130,15 +131,6 @@ func (f *applyFlags) addPlanned(cmd *cobra.Command) {
 
 // policies are the inventory policies of the values of --adopt.
 var policies = map[string]string{"none": "strict", "unowned": "adopt", "all": "force-adopt"}
-
-// inventoryPolicy returns which objects may be adopted. That of apps is wider by default.
-func (f *applyFlags) inventoryPolicy() string {
-	policy := policies[f.adopt.Value]
-	if policy == "" && f.App != "" && f.Adoption.Value == policies["none"] {
-		policy = policies["unowned"]
-	}
-	return cmp.Or(policy, f.Adoption.Value)
-}
 
 // noteUnselected prints a note if the filters of a command select no object: they may have a typing
 // error.
@@ -156,10 +148,10 @@ func noteUnselected(cmd *cobra.Command, env *cli.Env, op *sets.Operation) {
 
 // checkMoved returns an error if objects of a package would go from one namespace to another
 // because of -n or of the context's namespace: they would be written there and deleted where they
-// are. For an app -n names the record.
+// are.
 func (f *applyFlags) checkMoved(kube *cli.Kube, op *sets.Operation) error {
 	namespace, explicit, err := kube.Namespace()
-	if err != nil || f.App != "" {
+	if err != nil {
 		return err
 	}
 	recorded, arriving := object.NewSet(op.Plan.Recorded...), object.NewSet()
