@@ -20,7 +20,7 @@ const DefaultManager = "muster"
 // PlanOptions shape a plan. The zero value is useful.
 type PlanOptions struct {
 	ServerSide   bool   // write by server-side apply
-	FieldManager string // empty means DefaultManager
+	FieldManager string // empty means DefaultManager; an app is always written as kapp
 	// Conflicts is what happens with fields that others own and to which an update gives another
 	// value: fail, take-from-humans, yield-to-controllers or take-all. Empty overwrites them.
 	Conflicts string
