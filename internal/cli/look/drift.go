@@ -195,7 +195,7 @@ func (f *DriftFlags) Open(
 func (f *DriftFlags) againstArtifact(
 	ctx context.Context, env *cli.Env, r *sets.Request,
 ) error {
-	if r.App == "" && r.Record == "" {
+	if !f.ByRecord() {
 		return fmt.Errorf("--against %s: name the package by its record, with --record NAME", f.Against)
 	}
 	dir, err := f.FetchInto(ctx, env, r, f.Against)

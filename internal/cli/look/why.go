@@ -112,7 +112,7 @@ func (f *whyFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args [
 
 // arguments divides arguments into the folder of a package and the name of an object.
 func (f *whyFlags) arguments(args []string) (folder []string, name string, err error) {
-	named := f.App != "" || f.Record != "" || len(f.Files) > 0 || f.Kustomize != ""
+	named := f.Named()
 	switch {
 	case len(args) == 0:
 		return nil, "", nil

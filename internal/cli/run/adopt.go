@@ -116,7 +116,7 @@ func (f *adoptFlags) check(args []string) error {
 			strings.Join(f.from.Allowed, ", "))
 	case f.from.Check() != nil || f.to.Check() != nil:
 		return errors.Join(f.from.Check(), f.to.Check())
-	case f.App != "" || f.Record != "":
+	case f.ByRecord():
 		return errors.New("-a and --record name a set for --undo and --finish; the new set is named by " +
 			"the arguments")
 	case f.dropLabels && f.from.Value != string(adopt.Selector):

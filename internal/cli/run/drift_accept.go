@@ -10,6 +10,7 @@ import (
 	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/look"
+	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/history/origin"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -119,14 +120,6 @@ func (x *acceptance) write(ctx context.Context) error {
 
 // applyCommand returns the command that applies the set in the cluster of this one.
 func (x *acceptance) applyCommand() string {
-	words := []string{x.env.Name(), "apply"}
-	if r := x.result.Request; r.App == "" {
-		words = append(words, r.Files...)
-	} else {
-		words = append(words, "-a", r.App)
-		for _, file := range r.Files {
-			words = append(words, "-f", file)
-		}
-	}
+	words := append([]string{x.env.Name(), "apply"}, setflags.Words(x.result.Request)...)
 	return plaintext.Printable(origin.Command(append(words, x.kube.GivenFlags()...)))
 }

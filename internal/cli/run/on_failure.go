@@ -103,10 +103,7 @@ func (f *applyFlags) prepareRecovery(
 		return 0, nil, fmt.Errorf("revision %d, the last one that succeeded, has the same objects",
 			good.Number)
 	}
-	request := sets.Request{Namespace: store.Set.Namespace, Notice: env.Notice, Now: env.Now}
-	if request.App = f.App; f.App == "" {
-		request.Record = store.Set.Name
-	}
+	request := f.RecordRequest(env, store.Set)
 	restored, err := sets.AtRevision(ctx, failed.Cluster, request, store, good.Number)
 	if err == nil {
 		err = restored.Check()

@@ -117,7 +117,7 @@ func (f *Flags) CompleteRevisionArgument(kube *cli.Kube) cobra.CompletionFunc {
 		if names, done := completeSetArgument(cmd, kube, args, word); done {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		}
-		named := f.App != "" || f.Record != "" || len(f.Files) > 0
+		named := f.Named()
 		switch {
 		case len(args) > 1 || len(args) == 1 && named:
 			return nil, cobra.ShellCompDirectiveNoFileComp

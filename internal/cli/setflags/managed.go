@@ -24,7 +24,7 @@ import (
 func (f *Flags) UseSet(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (rest []string, err error) {
-	if len(args) == 0 || f.App != "" || f.Record != "" || len(f.Files) > 0 || f.Kustomize != "" {
+	if len(args) == 0 || f.Named() {
 		return args, nil
 	}
 	is, full := managed.IsName(args[0])

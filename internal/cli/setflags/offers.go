@@ -7,6 +7,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/sets"
 )
 
 // OfferInventory asks on a terminal whether a folder without an inventory becomes a package, with
@@ -57,6 +58,24 @@ func (f *Flags) HintAccess(env *cli.Env, args []string, err error) error {
 func (f *Flags) AccessHint(env *cli.Env, args []string) string {
 	return env.Command(append([]string{"check-access"}, f.Words(args)...)...) +
 		" prints roles with all permissions that are missing"
+}
+
+// Named reports whether flags name the set, so that no argument does.
+func (f *Flags) Named() bool { return f.ByRecord() || len(f.Files) > 0 || f.Kustomize != "" }
+
+// ByRecord reports whether a flag names the set by its record.
+func (f *Flags) ByRecord() bool { return f.App != "" || f.Record != "" }
+
+// Words returns the words that name a set and its files in a command line.
+func Words(r sets.Request) []string {
+	if r.App == "" {
+		return r.Files
+	}
+	words := []string{"-a", r.App}
+	for _, file := range r.Files {
+		words = append(words, "-f", file)
+	}
+	return words
 }
 
 // Words returns the words that name the set in a command line, as they were given.

@@ -132,7 +132,7 @@ func (f *Flags) Request(
 		return r, f.fetch(ctx, env, &r)
 	case f.Record != "" && len(r.Files) > 0:
 		return r, errors.New("--record names a package without its folder: give one of them")
-	case f.App != "" || f.Record != "":
+	case f.ByRecord():
 		return r, f.fetch(ctx, env, &r)
 	case len(r.Files) > 1:
 		return r, fmt.Errorf("a package is one folder, but %s were given; several files are deployed "+
@@ -250,6 +250,15 @@ func (f *Flags) OpenNamed(ctx context.Context, r sets.Request) (sets.Set, error)
 		return nil, withHint(err, r)
 	}
 	return set, nil
+}
+
+// RecordRequest returns the request for the record of the set, which has this name in a history.
+func (f *Flags) RecordRequest(env *cli.Env, named history.Set) sets.Request {
+	r := sets.Request{App: f.App, Namespace: named.Namespace, Notice: env.Notice, Now: env.Now}
+	if f.App == "" {
+		r.Record = named.Name
+	}
+	return r
 }
 
 // ReadyRules returns the readiness rules of the set and of files.
