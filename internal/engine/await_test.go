@@ -112,7 +112,7 @@ func TestAppearInTime(t *testing.T) {
 			o := w.judging()
 			o.Retry.For, o.Limits.Apply, o.Limits.Idle = limit.After(30*time.Second), tc.all, tc.idle
 			w.run(t.Context(), t, o, plan.Step{Ref: ref("ConfigMap/theirs"), Op: plan.AwaitCreated,
-				Wait: true, Timeout: tc.own})
+				Wait: true, Timeouts: plan.Timeouts{Timeout: tc.own}})
 			if took := time.Since(began).Round(time.Second); took != tc.want {
 				t.Errorf("it took %s, want %s: %q", took, tc.want, w.lines)
 			}

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/base/limit"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -136,31 +135,14 @@ func (r *run) emitLingering(i int) {
 	}
 }
 
-// goneLimit returns how long a step waits until the object that is being deleted is gone: as long
-// as for the object that it creates.
-func (r *run) goneLimit(i int) limit.Time {
-	l := r.options.Limits
-	return limit.First(ownLimit(&r.plan.Steps[i]), l.Apply, l.Idle, l.Stall, l.Delete)
-}
-
-// stalls reports whether Limits.Stall limits the wait of a paused step, so that progress of others
-// extends it.
-func (r *run) stalls(i int) bool {
-	l := r.options.Limits
-	if _, ok := r.tracks[i].err.(*BeingDeletedError); ok {
-		return l.Stall.Ends() && !limit.First(ownLimit(&r.plan.Steps[i]), l.Apply, l.Idle).Ends()
-	}
-	return l.Stall.Ends() && !limit.First(l.Delete, l.Idle).Ends()
-}
-
 // awaitBeforeRecord waits until the object of a step that runs before the record is saved is gone,
 // and creates it then.
 func (r *run) awaitBeforeRecord(ctx context.Context, i int, paused *result) (*result, error) {
 	t, step := &r.tracks[i], paused.rest
-	patience := r.goneLimit(i)
+	t.err, t.base = paused.err, r.look(i, paused.seen)
+	patience := r.lingerLimit(i)
 	limited, cancel := patience.Context(ctx)
 	defer cancel()
-	t.err, t.base = paused.err, r.look(i, paused.seen)
 	r.explainLingering(t, t.base)
 	r.emitLingering(i)
 	observed := make(chan observation)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/base/limit"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
@@ -123,12 +122,36 @@ func (a *alarms) Pop() any {
 	return last
 }
 
-// ownLimit returns the limit that a step has itself; not set if it is that of the run.
-func ownLimit(step *plan.Step) limit.Time {
-	if step.Timeout <= 0 {
+// ownLimit returns a limit that a step has itself; not set if it is that of the run.
+func ownLimit(d time.Duration) limit.Time {
+	if d <= 0 {
 		return limit.Time{}
 	}
-	return limit.After(step.Timeout)
+	return limit.After(d)
+}
+
+// goneLimits returns how long a paused step waits until the object that is in its way is gone,
+// before and after Limits.Stall counts. For one that the run has not deleted, it waits as long as
+// for the object that it creates.
+func (r *run) goneLimits(i int) (first, last limit.Time) {
+	l := r.options.Limits
+	if _, ok := r.tracks[i].err.(*BeingDeletedError); ok {
+		return limit.First(ownLimit(r.plan.Steps[i].Gone()), l.Apply, l.Idle), l.Delete
+	}
+	return limit.First(l.Delete, l.Idle), l.Apply
+}
+
+// lingerLimit returns how long a paused step waits for an object to be gone.
+func (r *run) lingerLimit(i int) limit.Time {
+	first, last := r.goneLimits(i)
+	return limit.First(first, r.options.Limits.Stall, last)
+}
+
+// stalls reports whether Limits.Stall limits the wait of a paused step, so that progress of others
+// extends it.
+func (r *run) stalls(i int) bool {
+	first, _ := r.goneLimits(i)
+	return r.options.Limits.Stall.Ends() && !first.Ends()
 }
 
 // setDeadline sets how long a written step is waited for: its own limit, else that of the run.
@@ -137,7 +160,7 @@ func (r *run) setDeadline(i int) {
 	if r.plan.Steps[i].Op.AwaitsDeletion() {
 		timeout = r.options.Limits.Delete
 	}
-	if own := ownLimit(&r.plan.Steps[i]); own.Ends() {
+	if own := ownLimit(r.plan.Steps[i].WaitLimit()); own.Ends() {
 		r.limited, timeout = append(r.limited, i), own
 	} else {
 		r.latest = now.Add(timeout.Duration())
@@ -150,7 +173,7 @@ func (r *run) setDeadline(i int) {
 
 // extended reports whether later writes have extended the deadline of a step.
 func (r *run) extended(i int, now time.Time) bool {
-	return r.options.Limits.PerWave && r.plan.Steps[i].Timeout == 0 && r.latest.After(now)
+	return r.options.Limits.PerWave && r.plan.Steps[i].WaitLimit() == 0 && r.latest.After(now)
 }
 
 // arm sets the timer to the next time at which something is due.
@@ -272,7 +295,7 @@ func (r *run) isIdle(now time.Time) bool {
 
 // timeOut settles a step whose deadline has passed.
 func (r *run) timeOut(i int) {
-	r.conclusion(i, r.timeoutOutcome(i), nil, r.plan.Steps[i].Timeout > 0)
+	r.conclusion(i, r.timeoutOutcome(i), nil, r.plan.Steps[i].WaitLimit() > 0)
 	r.endIfMust(i)
 }
 

@@ -164,21 +164,7 @@ func (r *run) absentLimit(i int) limit.Time {
 	if l.Idle.Ends() {
 		return r.options.Retry.For
 	}
-	return limit.First(ownLimit(&r.plan.Steps[i]), l.Apply, r.options.Retry.For)
-}
-
-// leaveLimit returns how long an object may take to be gone before it is recreated.
-func (r *run) leaveLimit() limit.Time {
-	l := r.options.Limits
-	return limit.First(l.Delete, l.Idle, l.Stall, l.Apply)
-}
-
-// lingerLimit returns how long a paused step waits for an object to be gone.
-func (r *run) lingerLimit(i int) limit.Time {
-	if _, ok := r.tracks[i].err.(*BeingDeletedError); ok {
-		return r.goneLimit(i)
-	}
-	return r.leaveLimit()
+	return limit.First(ownLimit(r.plan.Steps[i].Timeout), l.Apply, r.options.Retry.For)
 }
 
 // stallsLater returns the time until which Limits.Stall lets a step wait for an object to be gone;

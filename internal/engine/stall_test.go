@@ -54,7 +54,7 @@ func TestStall(t *testing.T) {
 				})
 				rules := policy()
 				rules.Waiting = func(*unstructured.Unstructured) (plan.Waiting, error) {
-					return plan.Waiting{Timeout: tc.own}, nil
+					return plan.Waiting{Timeouts: plan.Timeouts{Timeout: tc.own}}, nil
 				}
 				time.AfterFunc(100*time.Millisecond, func() {
 					w.Put(w.child("Deployment/a", "ReplicaSet/a", nil))

@@ -158,17 +158,24 @@ func waiting(obj *unstructured.Unstructured) (plan.Waiting, error) {
 		}
 		w.Skip = !wait
 	}
-	if text, ok := annotations[timeoutKey]; ok {
-		timeout, err := time.ParseDuration(text)
-		if err != nil || timeout <= 0 {
-			return w, fmt.Errorf(
-				"annotation %s: %q must be a duration above zero, such as 90s or 5m", timeoutKey,
-				text,
-			)
-		}
-		w.Timeout = timeout
+	var err error
+	w.Timeout, err = timeoutOf(annotations, timeoutKey)
+	return w, err
+}
+
+// timeoutOf parses the annotation with a key that limits a wait; 0 if there is none.
+func timeoutOf(annotations map[string]string, key string) (time.Duration, error) {
+	text, ok := annotations[key]
+	if !ok {
+		return 0, nil
 	}
-	return w, nil
+	timeout, err := time.ParseDuration(text)
+	if err != nil || timeout <= 0 {
+		return 0, fmt.Errorf(
+			"annotation %s: %q must be a duration above zero, such as 90s or 5m", key, text,
+		)
+	}
+	return timeout, nil
 }
 
 // Mark returns the annotation of the objects of an inventory, as KEY=VALUE.

@@ -159,7 +159,7 @@ func (b *builder) decideDesired(step *Step, obj *unstructured.Unstructured, draf
 	if err != nil {
 		return err
 	}
-	step.Wait, step.Timeout = !waiting.Skip, waiting.Timeout
+	step.Wait, step.Timeouts = !waiting.Skip, waiting.Timeouts
 	if external {
 		if step.Have != nil && policy.Owner.Marks() && policy.Owner.Owns(step.Have) {
 			return errDeployed
@@ -313,7 +313,7 @@ func (b *builder) decideRemoved(step *Step, used map[string]bool) {
 		return
 	}
 	waiting, _ := policy.waiting(step.Have) // an invalid annotation must not block the deletion
-	step.Op, step.Wait, step.Timeout = Delete, !waiting.Skip, waiting.Timeout
+	step.Op, step.Wait, step.Timeouts = Delete, !waiting.Skip, waiting.Timeouts
 }
 
 // keepIfForbidden sets the operation of a step that would delete its object if the live object says

@@ -196,8 +196,8 @@ type Step struct {
 	// BeforeRecord lets the step run before the record is saved, because it holds the record.
 	BeforeRecord bool `json:"beforeRecord,omitempty"`
 	// Wait lets the step settle when the object is ready or gone, else it settles when written.
-	Wait    bool          `json:"wait,omitempty"`
-	Timeout time.Duration `json:"timeout,omitempty"` // limit of the wait; 0: that of the run
+	Wait bool `json:"wait,omitempty"`
+	Timeouts
 	// Returns marks the deletion of an object that its controller may create once more: what the
 	// controller creates is deleted, too, and the step settles when the object has stayed away.
 	Returns bool `json:"returns,omitempty"`
@@ -224,6 +224,15 @@ type Step struct {
 
 // HoldsSecret reports whether the object is a Secret or holds values of one.
 func (s *Step) HoldsSecret() bool { return s.Sensitive || s.Ref.GroupKind() == secretKind }
+
+// WaitLimit returns the limit that the step itself has of the wait for its operation; 0 is that of
+// the run.
+func (s *Step) WaitLimit() time.Duration {
+	if s.Op.AwaitsDeletion() {
+		return s.Gone()
+	}
+	return s.Timeout
+}
 
 // BeingDeleted reports whether the object is to be applied while its deletion is under way, and
 // without waiting for the end of that.
@@ -382,8 +391,8 @@ func (p *Plan) String() string {
 		if step.Replace != "" {
 			fmt.Fprintf(&b, " replace %s", step.Replace)
 		}
-		if step.Timeout > 0 {
-			fmt.Fprintf(&b, " timeout %s", step.Timeout)
+		if limit := step.WaitLimit(); limit > 0 {
+			fmt.Fprintf(&b, " timeout %s", limit)
 		}
 		b.WriteString("\n")
 		if step.Reason != "" {

@@ -219,9 +219,17 @@ func (p Policy) substitutions(obj *unstructured.Unstructured) ([]mutation.Substi
 
 // Waiting is how to wait for an object. The zero value waits as long as the run does.
 type Waiting struct {
-	Skip    bool          // do not wait
-	Timeout time.Duration // limit of the wait; 0: that of the run
+	Skip bool // do not wait
+	Timeouts
 }
+
+// Timeouts limit the waits for an object; 0 is the limit of the run.
+type Timeouts struct {
+	Timeout time.Duration `json:"timeout,omitempty"`
+}
+
+// Gone returns the limit of the wait for the object to be gone.
+func (t Timeouts) Gone() time.Duration { return t.Timeout }
 
 // waiting returns how to wait for an object.
 func (p Policy) waiting(obj *unstructured.Unstructured) (Waiting, error) {

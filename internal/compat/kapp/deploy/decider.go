@@ -40,7 +40,7 @@ type decider struct {
 
 // carryOver copies into a step that was decided again what it has in common with the one before.
 func carryOver(step, next *plan.Step) {
-	next.Ref, next.Source, next.Wait, next.Timeout = step.Ref, step.Source, step.Wait, step.Timeout
+	next.Ref, next.Source, next.Wait, next.Timeouts = step.Ref, step.Source, step.Wait, step.Timeouts
 	next.Needs, next.After, next.Rank = step.Needs, step.After, step.Rank
 	next.Sensitive = next.Sensitive || step.Sensitive
 }

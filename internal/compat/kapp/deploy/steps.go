@@ -51,8 +51,8 @@ func (r *Run) step(c *change.Change) (plan.Step, error) {
 	obj := c.Object()
 	step := plan.Step{
 		Ref: object.RefOf(obj), Have: c.Existing, Source: c.Description(),
-		Wait: c.WaitOp() != change.AwaitNothing, Timeout: r.options.WaitTimeout,
-		ServerSide: r.options.ServerSide,
+		Wait: c.WaitOp() != change.AwaitNothing, ServerSide: r.options.ServerSide,
+		Timeouts: plan.Timeouts{Timeout: r.options.WaitTimeout},
 	}
 	step.Sensitive = r.options.Mask && r.config.Masks(obj)
 	if step.Ref.Name == "" {
