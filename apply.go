@@ -192,7 +192,7 @@ func (s *Set) runPlan(
 	}
 	recorder := sets.NewRecorder(s.cluster.client, op, o.historyOptions(s.cluster))
 	if o.noWait {
-		recorder.AwaitNothing()
+		recorder.AwaitOnly(nil)
 	}
 	c := newCollector(op.Plan, sink)
 	summary, err := recorder.Run(ctx, o.engineOptions(), held.Count(len(op.Plan.Refs()), c.add))

@@ -73,22 +73,23 @@ var withoutState = map[schema.GroupKind]bool{
 	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
 }
 
-// AwaitNothing changes the plan so that objects which are applied or deleted are not waited for. A
-// deletion that another step waits for still is. It reports whether a run then does not see if all
-// applied objects are ready.
-func (p *Plan) AwaitNothing() (unseen bool) {
-	awaited := map[int]bool{}
+// AwaitOnly changes the plan so that only some of the objects which are applied or deleted are
+// waited for; nil: none is. A deletion that another step waits for still is. It reports whether a
+// run then does not see if all applied objects are ready.
+func (p *Plan) AwaitOnly(awaits func(object.Ref) bool) (unseen bool) {
+	needed := map[int]bool{}
 	for _, step := range p.Steps {
 		for _, i := range slices.Concat(step.Needs, step.After) {
-			awaited[i] = true
+			needed[i] = true
 		}
 	}
 	for i := range p.Steps {
 		switch step := &p.Steps[i]; {
+		case awaits != nil && awaits(step.Ref):
 		case step.Op.IsDesired():
 			unseen = unseen || step.Wait && !withoutState[step.Ref.GroupKind()]
 			step.Wait = false
-		case step.Op == Delete && !awaited[i]:
+		case step.Op == Delete && !needed[i]:
 			step.Wait = false
 		}
 	}

@@ -55,25 +55,36 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A run that waits for nothing still waits for deletions that other steps have to follow.
-func TestAwaitNothing(t *testing.T) {
+// A run that waits for nothing, or for some objects, still waits for deletions that other steps
+// have to follow.
+func TestAwaitOnly(t *testing.T) {
 	ref := func(kind, name string) object.Ref { return object.Ref{Kind: kind, Name: name} }
-	p := &plan.Plan{Steps: []plan.Step{
-		{Ref: ref("Pod", "applied"), Op: plan.Create, Wait: true},
-		{Ref: ref("ConfigMap", "dependent"), Op: plan.Delete, Wait: true},
-		{Ref: ref("ConfigMap", "resource"), Op: plan.Delete, Wait: true},
-		{Op: plan.Guard, After: []int{2}},
-		{Ref: ref("ConfigMap", "base"), Op: plan.Delete, Wait: true, Needs: []int{1}},
-	}}
-	if !p.AwaitNothing() {
-		t.Error("nobody hears that a pod is not seen")
-	}
-	var waits []bool
-	for _, step := range p.Steps {
-		waits = append(waits, step.Wait)
-	}
-	if diff := cmp.Diff([]bool{false, true, true, false, false}, waits); diff != "" {
-		t.Errorf("what is waited for (-want +got):\n%s", diff)
+	for kind, want := range map[string][]bool{
+		"":          {false, true, true, false, false},
+		"Pod":       {true, true, true, false, false},
+		"ConfigMap": {false, true, true, false, true},
+	} {
+		p := &plan.Plan{Steps: []plan.Step{
+			{Ref: ref("Pod", "applied"), Op: plan.Create, Wait: true},
+			{Ref: ref("ConfigMap", "dependent"), Op: plan.Delete, Wait: true},
+			{Ref: ref("ConfigMap", "resource"), Op: plan.Delete, Wait: true},
+			{Op: plan.Guard, After: []int{2}},
+			{Ref: ref("ConfigMap", "base"), Op: plan.Delete, Wait: true, Needs: []int{1}},
+		}}
+		var awaits func(object.Ref) bool
+		if kind != "" {
+			awaits = func(ref object.Ref) bool { return ref.Kind == kind }
+		}
+		if unseen := p.AwaitOnly(awaits); unseen != (kind != "Pod") {
+			t.Errorf("only %q: a pod is not seen: %t", kind, unseen)
+		}
+		var waits []bool
+		for _, step := range p.Steps {
+			waits = append(waits, step.Wait)
+		}
+		if diff := cmp.Diff(want, waits); diff != "" {
+			t.Errorf("what is waited for, only %q (-want +got):\n%s", kind, diff)
+		}
 	}
 }
 

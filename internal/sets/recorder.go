@@ -97,9 +97,11 @@ func NewRecorder(c Cluster, op *Operation, o HistoryOptions) *Recorder {
 	}
 }
 
-// AwaitNothing changes the plan so that objects are not waited for. The revision says so, unless
-// all applied objects are ready once they are written.
-func (r *Recorder) AwaitNothing() { r.unseen = r.Plan.AwaitNothing() || r.unseen }
+// AwaitOnly changes the plan so that only some objects are waited for; nil: none. The revision says
+// so, unless all others that are applied are ready once they are written.
+func (r *Recorder) AwaitOnly(awaits func(object.Ref) bool) {
+	r.unseen = r.Plan.AwaitOnly(awaits) || r.unseen
+}
 
 // Run runs the plan. It deletes the history of a set that is destroyed just before its record:
 // nobody would find a history without a record.

@@ -395,7 +395,7 @@ func (r *run) plan(
 // start runs the plan. If not everything succeeded, it prints at the end what did not.
 func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) error {
 	if r.noWait {
-		op.AwaitNothing()
+		op.AwaitOnly(nil)
 		r.show.NoWait = true
 	}
 	failure := func(step *plan.Step, err error) string {
