@@ -30,12 +30,12 @@
 // # Causes
 //
 // An object makes no progress if its controller has seen it and nothing changes for a moment. The
-// run then watches related objects: ReplicaSets and Pods of workloads, EndpointSlices of Services,
-// and Warning events. One watch selects the related objects of a few objects by a label; for many
-// objects it covers a kind in a namespace. It is not started if a watch for the rules reports these
-// objects. Each object is reduced to a ready.Evidence; only rules keep whole objects, until the
-// steps that need them have settled. New causes are emitted at once, and those of failed objects
-// once more after the record is saved.
+// run then watches related objects: those of the kinds that its ready.Evidence names, such as the
+// pods of workloads, and Warning events. One watch selects the related objects of a few objects by
+// a label; for many objects it covers a kind in a namespace. It is not started if a watch for the
+// rules reports these objects. Each is reduced to a ready.Evidence; only rules keep whole objects,
+// until the steps that need them have settled. New causes are emitted at once, and those of failed
+// objects once more after the record is saved.
 package engine
 
 import (

@@ -62,9 +62,10 @@ var neverAdmitted = regexp.MustCompile(`Forbidden$|NotSupported$|^AppArmor$|^Pod
 
 // isEnded reports whether all containers of a pod have ended for good.
 func isEnded(pod *unstructured.Unstructured) bool {
-	phase := text(pod, "status", "phase")
-	return phase == "Failed" || phase == "Succeeded"
+	return isEndPhase(text(pod, "status", "phase"))
 }
+
+func isEndPhase(phase string) bool { return phase == "Failed" || phase == "Succeeded" }
 
 // isRunning reports whether a container runs, which it may after a failure.
 func isRunning(container map[string]any) bool {

@@ -6,19 +6,23 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // podEvidence is the evidence that pods alone have.
 type podEvidence struct {
-	podRevisions []string                 // labels that hold the workload's revision
-	ended        bool                     // it has succeeded or failed
-	ofJob        bool                     // a Job owns it
-	lastRuns     []Cause                  // failures of containers that run again
-	recovered    bool                     // it is ready
-	changed      string                   // time since which it is not ready or can start containers
-	running      map[string]containerRun  // the present runs of containers
-	tolerances   map[string]time.Duration // see tolerancesOf
+	labels     labels.Set               // of one that is not ready
+	phase      string                   // of one that is not ready
+	ofJob      bool                     // a Job owns it
+	lastRuns   []Cause                  // failures of containers that run again
+	recovered  bool                     // it is ready
+	changed    string                   // time since which it is not ready or can start containers
+	running    map[string]containerRun  // the present runs of containers
+	tolerances map[string]time.Duration // see tolerancesOf
 }
+
+// ended reports whether a pod has succeeded or failed.
+func (p *podEvidence) ended() bool { return isEndPhase(p.phase) }
 
 // containerRun is the present run of a container.
 type containerRun struct {
@@ -28,7 +32,7 @@ type containerRun struct {
 
 // readPod reads the evidence of a pod that is not being deleted.
 func (r *Evidence) readPod(pod *unstructured.Unstructured) {
-	r.ended, r.ofJob = isEnded(pod), isOfJob(pod)
+	r.labels, r.phase, r.ofJob = pod.GetLabels(), text(pod, "status", "phase"), isOfJob(pod)
 	r.causes, r.lastRuns = podCauses(pod), lastRunCauses(pod)
 	if len(r.lastRuns) == 0 {
 		r.lastRuns = recoveries(pod, time.Now())
@@ -36,11 +40,6 @@ func (r *Evidence) readPod(pod *unstructured.Unstructured) {
 	r.fallback = slowCauses(pod)
 	if len(r.fallback)+len(r.lastRuns) == 0 {
 		r.fallback = pendingCauses(pod)
-	}
-	for _, label := range []string{"controller-revision-hash", "pod-template-generation"} {
-		if mark := text(pod, "metadata", "labels", label); mark != "" {
-			r.podRevisions = append(r.podRevisions, mark)
-		}
 	}
 	if c := ConditionOf(pod, "Ready"); c.isFalse() {
 		r.changed = inSeconds(c.time)
@@ -141,9 +140,9 @@ func (r *Evidence) replaces() bool {
 
 // endedLast moves pods that have ended behind the others, and returns the number of the others.
 func endedLast(pods []*Evidence) int {
-	isLive := func(pod *Evidence) bool { return !pod.ended }
+	isLive := func(pod *Evidence) bool { return !pod.ended() }
 	ended := slices.DeleteFunc(slices.Clone(pods), isLive)
-	live := slices.DeleteFunc(slices.Clone(pods), func(pod *Evidence) bool { return pod.ended })
+	live := slices.DeleteFunc(slices.Clone(pods), func(pod *Evidence) bool { return pod.ended() })
 	copy(pods, append(live, ended...))
 	return len(pods) - len(ended)
 }

@@ -30,10 +30,19 @@ func rolloutOf(obj *unstructured.Unstructured) rollout {
 	return r
 }
 
+// revisionLabels are the labels of pods that hold the revision of their workload.
+var revisionLabels = [...]string{"controller-revision-hash", "pod-template-generation"}
+
 // isOutdated reports whether a child object was created from an earlier template.
 func (r *Evidence) isOutdated(child *Evidence) bool {
-	return r.rollout.revision != "" && len(child.podRevisions) > 0 &&
-		!slices.Contains(child.podRevisions, r.rollout.revision)
+	known := false
+	for _, label := range revisionLabels {
+		if child.labels[label] == r.rollout.revision {
+			return false
+		}
+		known = known || child.labels[label] != ""
+	}
+	return known && r.rollout.revision != ""
 }
 
 // ordinal returns the number at the end of the name of a StatefulSet's pod; 0 if there is none.
@@ -46,7 +55,7 @@ func (r *Evidence) ordinal() int64 {
 func (r *Evidence) firstOutdated(children []*Evidence) *Evidence {
 	var first *Evidence
 	for _, child := range children {
-		waits := r.isOutdated(child) && !child.ended && child.ordinal() >= r.rollout.below
+		waits := r.isOutdated(child) && !child.ended() && child.ordinal() >= r.rollout.below
 		if waits && (first == nil || child.ordinal() < first.ordinal()) {
 			first = child
 		}
@@ -60,7 +69,7 @@ func (r *Evidence) firstOutdated(children []*Evidence) *Evidence {
 func (r *Evidence) outdatedCause(child, first *Evidence) (Cause, bool) {
 	c := Cause{Object: child.Ref, Count: 1}
 	switch {
-	case child.ended: // controllers replace ended pods at once
+	case child.ended(): // controllers replace ended pods at once
 		return Cause{}, false
 	case r.rollout.onDelete:
 		c.Message = "of the earlier template, not replaced until deleted: " +
