@@ -32,7 +32,7 @@ TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
 # RING runs the parts of a ring of tests and prints how many minutes each took, and whether all took more than a limit.
 RING         = go build -C local -o $(BIN)/ring ./ring && $(BIN)/ring
 # The parts of the second ring; each is a target below. SEEDED are the tests with generated inputs.
-LONG        := long-campaigns long-seeds long-rollouts long-loaded long-busy long-runs long-older long-released long-controllers
+LONG        := long-campaigns long-seeds long-rollouts long-loaded long-busy long-runs long-older long-released long-controllers long-capabilities
 # CAMPAIGNS are those that break many requests, and kill programs, the server and its parts: only for the second ring.
 CAMPAIGNS   := SingleFault|CrashMigrate|CrashRollback|Kills|Loaded|Restart|ControllerFaults|ControllerKills|ControllerOutage
 # CONTROLLERS are the tests beside the controllers of others, which define kinds: only for the second ring.
@@ -120,7 +120,7 @@ e2e-test:
 	cd local && go test $(QUICK) -c -o $(BIN)/e2e.test ./e2e
 
 alone beside:
-	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS)|Node|NodeRollouts|NodeTools)$$')
+	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS)|Capabilities|Node|NodeRollouts|NodeTools)$$')
 
 rest:
 	$(RING) alone others -- $(MAKE) {}
@@ -229,6 +229,9 @@ long-released: ## sets that other projects release, from REPOSITORIES; needs git
 
 long-controllers: build-flux build-argocd ## scripts beside the controllers of others
 	MUSTER_TEST_CONTROLLERS=required $(BREAK) '^Test($(CONTROLLERS))$$'
+
+long-capabilities: ## capabilities that patches add to a copy of the tree, for packages and apps
+	$(BREAK) '^TestCapabilities$$'
 
 faults-mutants: build ## shows that these tests fail if muster has a defect
 	MUSTER_E2E_MUTANTS=1 MUSTER_E2E_ROUNDS=60 $(BREAK) '^TestMutants$$'

@@ -12,6 +12,7 @@
 //   - testdata/managed and testdata/showsets: Sets of the controller, without a controller
 //   - testdata/flux and testdata/argocd: beside the controllers of others
 //   - testdata/sets: sets of objects, each deployed as a package and as an app
+//   - testdata/capabilities: with programs to which a patch adds a capability
 //   - testdata/fresh: the first use of a cluster
 //   - testdata/loaded: output on a busy machine
 //   - testdata/kappbroken, testdata/unlisted and testdata/restart, which disturb all others: one by
