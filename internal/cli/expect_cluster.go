@@ -38,12 +38,6 @@ type ExpectedCluster struct {
 	Where string // where the value is written, for errors
 }
 
-// ClusterReader is the part of a cluster that a guard needs.
-type ClusterReader interface {
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	Host() string
-}
-
 // WrongClusterError reports a cluster that is not the expected one.
 type WrongClusterError struct {
 	Expected ExpectedCluster
@@ -89,7 +83,7 @@ func (k *Kube) CompleteExpected(cmd *cobra.Command) {
 // Check returns an error unless the cluster is the one of the flag, or else of the environment, and
 // that of set. It sends a request only if a UID is expected.
 func (g ClusterGuard) Check(
-	ctx context.Context, env *Env, kube *Kube, c ClusterReader, set ExpectedCluster,
+	ctx context.Context, env *Env, kube *Kube, c cluster.Reader, set ExpectedCluster,
 ) error {
 	if !g.enabled {
 		return nil
@@ -110,7 +104,7 @@ func (g ClusterGuard) Check(
 }
 
 // checkCluster returns an error if the cluster is not the expected one.
-func (k *Kube) checkCluster(ctx context.Context, c ClusterReader, expected ExpectedCluster) error {
+func (k *Kube) checkCluster(ctx context.Context, c cluster.Reader, expected ExpectedCluster) error {
 	name, err := k.context()
 	if err != nil {
 		return err
@@ -140,7 +134,7 @@ func (k *Kube) checkCluster(ctx context.Context, c ClusterReader, expected Expec
 }
 
 // ClusterUID returns the UID of the namespace kube-system, which identifies the cluster.
-func ClusterUID(ctx context.Context, c ClusterReader) (string, error) {
+func ClusterUID(ctx context.Context, c cluster.Reader) (string, error) {
 	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: systemNamespace}})
 	if denied := (*cluster.DeniedError)(nil); errors.As(err, &denied) {
 		return "", fmt.Errorf("find out which cluster this is: %w, or expect context:PATTERN", err)

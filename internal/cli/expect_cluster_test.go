@@ -15,7 +15,11 @@ import (
 )
 
 // fakeReader is a cluster with the UID 1234. It counts its requests.
-type fakeReader struct{ requests int }
+type fakeReader struct {
+	cluster.Reader // its other methods are not called
+
+	requests int
+}
 
 func (*fakeReader) Host() string { return "https://c.example" }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/lock"
 )
 
@@ -46,7 +47,7 @@ func (f *LockFlags) Add(flags *pflag.FlagSet) {
 // when the lock is lost. It prints for whom it waits. The lock is nil if none is wanted, the user
 // may not use leases, or the namespace of the record does not exist yet.
 func (f LockFlags) Acquire(
-	ctx context.Context, env *Env, c lock.Cluster, set lock.Set, command string,
+	ctx context.Context, env *Env, c cluster.Writer, set lock.Set, command string,
 ) (*lock.Lock, context.Context, error) {
 	if !f.Lock {
 		return nil, ctx, nil

@@ -10,16 +10,13 @@ import (
 	"strings"
 
 	"k8s.io/client-go/rest"
-)
 
-// UserReviewer asks the API server who the user is.
-type UserReviewer interface {
-	User(ctx context.Context) (string, error)
-}
+	"github.com/muster-deploy/muster/internal/cluster"
+)
 
 // User returns the name of the user as the API server knows it, empty if that cannot be found out.
 // Only if the credentials do not show the name it sends a request.
-func (k *Kube) User(ctx context.Context, c UserReviewer) string {
+func (k *Kube) User(ctx context.Context, c cluster.Reader) string {
 	config, err := k.config().ClientConfig()
 	if err != nil {
 		return ""

@@ -198,7 +198,7 @@ func (e *NamespaceLeavingError) Error() string {
 // CheckNamespaces returns a *NamespaceLeavingError if the plan creates objects in a namespace that
 // is being deleted, unless the plan creates that again. It reads the namespaces that are not in the
 // plan, and notes in it which exist; one that the user may not read is not checked.
-func CheckNamespaces(ctx context.Context, c Cluster, p *plan.Plan) error {
+func CheckNamespaces(ctx context.Context, c cluster.Writer, p *plan.Plan) error {
 	created, index := map[string][]object.Ref{}, p.Index()
 	for _, step := range p.Steps {
 		if step.Op == plan.Create && step.Ref.Namespace != "" {

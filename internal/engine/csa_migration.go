@@ -21,7 +21,8 @@ import (
 // again, so that fields which are no longer desired are removed. Live is the object after the
 // first apply; it is also returned with an error.
 func migrateToServerSide(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
+	live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	managers := clientSideManagers(p, step, live)
 	taken, err := keepApplied(ctx, c, p, live)
@@ -49,7 +50,7 @@ func migrateToServerSide(
 // adoptUpdates makes the manager of the plan the applier of the fields that it owns by updates,
 // and returns the step with the object after that.
 func adoptUpdates(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
 ) (*plan.Step, error) {
 	patch, err := diff.UpdateToApplyPatch(step.Have, p.Manager)
 	if err != nil || len(patch.Data) == 0 {
@@ -71,7 +72,8 @@ func adoptUpdates(
 // far as the set describes them, if it is the applier of the object: its next apply would conflict
 // with its own update. It returns the object after that, also with an error.
 func keepApplier(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
+	live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	if p.LastApplied != "" && diff.ClientSideManagers(live, p.LastApplied).Has(p.Manager) {
 		return live, nil // its next apply is client-side
@@ -110,7 +112,7 @@ func isApplier(live *unstructured.Unstructured, manager string) bool {
 // keepApplied moves the last applied configuration to the manager that keeps it on objects that
 // migrate.
 func keepApplied(
-	ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	text, ok := object.AnnotationsOf(live).Lookup(p.LastApplied)
 	if p.LastAppliedManager == "" || !ok || diff.IsAnnotationApplied(live, p.LastApplied) {
@@ -135,7 +137,7 @@ func keepApplied(
 // upgrade moves the fields of client-side appliers to the manager of the plan. After a conflict it
 // reads the object again.
 func upgrade(
-	ctx context.Context, c Cluster, p *plan.Plan, live *unstructured.Unstructured,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, live *unstructured.Unstructured,
 	managers sets.Set[string],
 ) error {
 	for attempt := 1; ; attempt++ {

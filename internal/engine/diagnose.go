@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-deploy/muster/internal/base/crash"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -264,7 +265,7 @@ func (r *run) explainFailures(ctx, watching context.Context) {
 // logReader reads the logs of failed containers. It belongs to one goroutine, which receives
 // quotes.
 type logReader struct {
-	cluster Cluster
+	cluster cluster.Writer
 	lines   int // lines quoted from a log; 0 quotes nothing
 	quoted  int // objects whose logs were read
 	quotes  chan logQuote

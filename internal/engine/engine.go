@@ -44,7 +44,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,65 +51,14 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// Cluster is what the engine needs of an API server. Its methods may be called by several
-// goroutines at once.
-type Cluster interface {
-	// Read returns the live objects among the targets. An object that is in neither part of the
-	// snapshot does not exist; one that may not be read is an error.
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	// Write sends one object and gives it as the server stored it.
-	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
-	// Delete asks for one deletion; gone means that there is nothing left to wait for.
-	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
-	// Watch reports changes of the refs, all of one kind, until the context ends: everything since
-	// they were read, or their present state first if they were not. It returns at once; see is
-	// called by one goroutine at a time.
-	Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent))
-	// WatchQuery reports objects that are not known by name, those that explain others: what there
-	// is, then Listed, then changes until the context ends. A list that fails is Listed, too, and
-	// once more when it has succeeded, unless it is Over. It returns at once; see is called by one
-	// goroutine at a time.
-	WatchQuery(ctx context.Context, s cluster.Query, see func(cluster.ObjectEvent))
-	// Log returns the last lines of the log of a pod's container, in its present run or the one
-	// before; none if it cannot.
-	Log(ctx context.Context, pod object.Ref, container string, previous bool, lines int) []string
-	Lister
-	// Rediscover reads again which kinds the server has.
-	Rediscover(ctx context.Context) error
-	// WhyHidden returns why objects of a kind that is not served may exist; nil if none can.
-	WhyHidden(ctx context.Context, gk schema.GroupKind) error
-	// PublishedSchemas returns a text that is another one as soon as the server serves other versions
-	// or schemas of the kinds of a group.
-	PublishedSchemas(ctx context.Context, group string) (string, error)
-	// Schemas returns the OpenAPI documents that the server publishes of group versions; those that
-	// it does not have are left out.
-	Schemas(
-		ctx context.Context, versions []schema.GroupVersion,
-	) (map[schema.GroupVersion]*openapi.Document, error)
-	// Throttled is how often the server has said so far that it is asked too much.
-	Throttled() int64
-	// ClockAhead returns how far the clock of the server is ahead of that of this machine.
-	ClockAhead() time.Duration
-}
-
-// Lister lists objects.
-type Lister interface {
-	// List returns the objects of a kind that carry labels, in one namespace or, if that is empty, in
-	// all.
-	List(
-		ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
-	) ([]*unstructured.Unstructured, error)
-}
-
 // Engine runs plans against one cluster and keeps one record. It may be used for one run at a time.
 type Engine struct {
-	Cluster Cluster
+	Cluster cluster.Writer
 	Records record.Store // record.Discard for objects that belong to no set
 	Rules   Rules        // nil means the rules of package ready alone
 }
@@ -302,7 +250,7 @@ func (e *Engine) withOwners(ctx context.Context, in plan.Input, p *plan.Plan) (*
 // Autoscalers returns the autoscalers in some namespaces; none of one in which they may not be
 // listed.
 func Autoscalers(
-	ctx context.Context, c Lister, namespaces []string,
+	ctx context.Context, c cluster.Reader, namespaces []string,
 ) (found []*unstructured.Unstructured, err error) {
 	for _, namespace := range namespaces {
 		list, err := c.List(ctx, plan.AutoscalerKind, namespace, nil)

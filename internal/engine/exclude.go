@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -47,7 +48,7 @@ const maxExcluded = 8
 // oneOf and of rules, dry runs show whether it accepts the update without fields of others. If it
 // does without each of several, it is not known which may stay: the error is the refusal with them.
 func exclude(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, refused error,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, refused error,
 ) (*plan.Step, error) {
 	if next, ok := p.Exclude(step, tooMany(refused)); ok {
 		return next, nil
@@ -99,7 +100,7 @@ func exclude(
 
 // withOwners returns a step whose live object has managed fields. The error says that the object
 // has changed.
-func withOwners(ctx context.Context, c Cluster, step *plan.Step) (*plan.Step, error) {
+func withOwners(ctx context.Context, c cluster.Writer, step *plan.Step) (*plan.Step, error) {
 	if len(step.Have.GetManagedFields()) > 0 {
 		return step, nil
 	}

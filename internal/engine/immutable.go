@@ -55,7 +55,7 @@ func (e *ImmutableError) Unwrap() error { return e.Err }
 // in place of the live object. If the step wants that, any refusal will do. Other errors are
 // returned unchanged: they may depend on fields of the live object.
 func explainInvalid(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, err error, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, err error, o *Options,
 ) (*plan.Step, error) {
 	if p.RecreateHint == "" || step.Op != plan.Update || step.Have == nil ||
 		!apierrors.IsInvalid(err) || cluster.RefusalOf(err).ByAdmission() {
@@ -159,7 +159,8 @@ func ownFields(manifest *unstructured.Unstructured, fields []string) []string {
 // recreate returns the result of a step whose object has to be recreated to get immutable fields:
 // that of the recreation if the step wants it, else the error. A dry run only reports it.
 func recreate(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because *ImmutableError, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
+	because *ImmutableError, o *Options,
 ) *result {
 	held := heldBack(p, step, because)
 	switch {

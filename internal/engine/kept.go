@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -62,7 +63,8 @@ func (k keptFields) reason(p *plan.Plan, step *plan.Step) string {
 // recreateKept returns the result of the recreation of an object that has to lose immutable fields
 // which the server keeps, if the step wants that and the server would create the object; else nil.
 func recreateKept(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, answer *unstructured.Unstructured,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
+	answer *unstructured.Unstructured,
 	k keptFields, o *Options,
 ) *result {
 	if len(k.immutable) == 0 || !replaces(step, plan.ReplaceImmutable) {

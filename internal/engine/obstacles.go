@@ -14,7 +14,7 @@ import (
 // server-side apply, which removes it then, and returns the step with the object after that. It
 // changes no value of the object.
 func claimObstacles(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
 ) (*plan.Step, error) {
 	patch, err := diff.ClaimPatch(step.Have, step.Obstacles, p.Manager)
 	if err != nil {
@@ -45,7 +45,7 @@ func mustClear(p *plan.Plan, step *plan.Step) bool {
 // tryCleared sends a dry run of a server-side apply to an object without what is in its way. The
 // server cannot do both in one dry run, so that it gets the result as a patch.
 func tryCleared(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
 ) (live *unstructured.Unstructured, err error) {
 	trial := *step
 	trial.Patch, err = diff.ApplyResult(step.Want, step.Have, step.Obstacles, applier(p))

@@ -14,7 +14,7 @@ import (
 // prepare sends the requests that a step needs before its own one, and returns the step with the
 // object after them.
 func prepare(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
 ) (next *plan.Step, err error) {
 	applies := step.ServerSide && step.Have != nil && len(step.Patch.Data) == 0
 	if applies && (p.Preconditions || p.Keeper != nil && p.Owner.Owns(step.Have)) {
@@ -49,7 +49,7 @@ func prepare(
 // try returns the error of a write that the server would refuse, before the requests that prepare
 // it: these would remain. A webhook may refuse dry runs, and a result may be unknown that only dry
 // runs compute, which says nothing about the write.
-func try(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) error {
+func try(ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options) error {
 	trial := *o
 	trial.DryRun = DryRunServer
 	_, err := write(ctx, c, p, step, &trial)
@@ -64,7 +64,7 @@ func try(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Optio
 // marks of former owners, or what one removes together with its map. It returns a copy of the step
 // with the object after that.
 func patched(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, patch diff.Patch,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, patch diff.Patch,
 ) (*plan.Step, error) {
 	live, err := c.Write(ctx, cluster.Write{
 		Object: step.Have, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data,

@@ -23,7 +23,7 @@ const maxSelected = 40
 // child objects, and the search for causes. Every watch is for both of them. The tracker belongs to
 // one goroutine, which receives events and passes them to handle.
 type relatedTracker struct {
-	cluster  Cluster
+	cluster  cluster.Writer
 	noCauses bool // evidence stays empty
 	once     bool // list, do not watch
 	evidence *ready.RelatedObjects
@@ -60,7 +60,7 @@ type relatedEvent struct {
 	runs     *ready.PodRuns // of a pod, if they are kept
 }
 
-func newRelatedTracker(c Cluster, noCauses bool) *relatedTracker {
+func newRelatedTracker(c cluster.Writer, noCauses bool) *relatedTracker {
 	return &relatedTracker{
 		cluster: c, noCauses: noCauses, evidence: ready.NewRelatedObjects(),
 		places: map[place]*relatedPlace{}, children: map[int][]*siblings{},

@@ -14,7 +14,7 @@ import (
 )
 
 // silent is a cluster whose watches report nothing by themselves.
-type silent struct{ Cluster }
+type silent struct{ cluster.Writer }
 
 func (silent) WatchQuery(context.Context, cluster.Query, func(cluster.ObjectEvent)) {}
 

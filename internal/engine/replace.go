@@ -53,7 +53,7 @@ func heldBack(p *plan.Plan, step *plan.Step, because error) *result {
 // objects are gone when their deletion is answered; else the result says what remains to be done. A
 // dry run only reports it. Because is the error of the update; nil if none was tried.
 func replace(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because error, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, because error, o *Options,
 ) *result {
 	if step.Replace != plan.ReplaceImmutable || o.DryRun != DryRunNone {
 		tried := tryRecreation(ctx, c, p, step, because, o)
@@ -106,7 +106,7 @@ func undeleted(err error) error {
 
 // created returns the result of the creation of an object whose predecessor the run has deleted.
 func created(
-	ctx context.Context, c Cluster, p *plan.Plan, rest *plan.Step, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, rest *plan.Step, o *Options,
 ) *result {
 	stored, err := write(ctx, c, p, rest, o)
 	if overtaken(rest, err) {
@@ -242,7 +242,8 @@ func reheaded(
 
 // amended returns the result of a step after its second write, if the plan asks for one.
 func amended(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, stored *unstructured.Unstructured,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
+	stored *unstructured.Unstructured,
 	o *Options,
 ) *result {
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: stored}}
@@ -270,7 +271,8 @@ func secondWrite(
 // amend makes the second write of a step and returns the object. After a conflict it reads the
 // object and asks again: soon, then every second.
 func amend(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
+	live *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	pause := wait.Backoff{
 		Duration: 20 * time.Millisecond,

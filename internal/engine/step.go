@@ -113,7 +113,7 @@ func skippedResult(step *plan.Step) *result {
 }
 
 // act sends what the step decided.
-func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+func act(ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options) *result {
 	if step.HoldsSecret() {
 		ctx = cluster.Private(ctx)
 	}
@@ -125,7 +125,9 @@ func act(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Optio
 	}
 }
 
-func applyStep(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+func applyStep(
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
+) *result {
 	if replaces(step, plan.ReplaceAlways) {
 		return replace(ctx, c, p, step, nil, o)
 	}
@@ -262,7 +264,9 @@ func request(
 
 // remove removes an object from the set: it deletes it, or leaves it in the cluster. Where the
 // object is not as it was when the plan was made, the decision is made again.
-func remove(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+func remove(
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
+) *result {
 	for attempt := 1; ; attempt++ {
 		done := removeOnce(ctx, c, p, step, o)
 		if !apierrors.IsConflict(done.err) {
@@ -299,7 +303,9 @@ func remove(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Op
 
 // removeOnce carries out a removal if the object is still as the step has it. Otherwise the error
 // of the result is a conflict.
-func removeOnce(ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options) *result {
+func removeOnce(
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
+) *result {
 	done := skippedResult(step)
 	var err error
 	switch {

@@ -26,7 +26,7 @@ func wouldRecreate(p *plan.Plan, step *plan.Step, because error) *result {
 // tryRecreation returns what wouldRecreate does, or the failure if the server would refuse the new
 // object: the live one is not deleted then.
 func tryRecreation(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, because error, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, because error, o *Options,
 ) *result {
 	would := wouldRecreate(p, step, because)
 	if would.outcome == event.Failed || step.Have.GetDeletionTimestamp() != nil {
@@ -54,7 +54,7 @@ func refusesCreation(err error, o *Options) bool {
 // tryCreation returns the answer of the server to a dry run of the creation of an object in place
 // of the live one of a step.
 func tryCreation(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
 ) error {
 	obj := withoutAllocations(recreateStep(step).Want)
 	_, err := c.Write(ctx, cluster.Write{

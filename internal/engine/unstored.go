@@ -89,7 +89,7 @@ func unstored(p *plan.Plan, step *plan.Step, answer *unstructured.Unstructured) 
 // the server may not serve yet. One that has published the definition before the write does not
 // store the fields for another reason, such as a webhook.
 func (o *Options) checkServed(
-	ctx context.Context, c Cluster, step *plan.Step, lost []string,
+	ctx context.Context, c cluster.Writer, step *plan.Step, lost []string,
 ) error {
 	undeclared, known := o.changed.undeclared(step.Want)
 	if !known || o.DryRun != DryRunNone || step.Reverts != nil {
@@ -112,7 +112,7 @@ func (o *Options) checkServed(
 
 // isPublished reports whether the schema that the server publishes of an object's kind has fields.
 func isPublished(
-	ctx context.Context, c Cluster, obj *unstructured.Unstructured, fields []string,
+	ctx context.Context, c cluster.Writer, obj *unstructured.Unstructured, fields []string,
 ) bool {
 	gvk := obj.GroupVersionKind()
 	documents, err := c.Schemas(ctx, []schema.GroupVersion{gvk.GroupVersion()})

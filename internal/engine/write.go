@@ -30,7 +30,7 @@ const attempts = 10
 // object is not as it was when the plan was made, the decision is made again. An object that comes
 // with an error was stored before that.
 func apply(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
 ) (*plan.Step, *unstructured.Unstructured, error) {
 	for attempt := 1; ; attempt++ {
 		if !step.Op.Writes() {
@@ -144,7 +144,7 @@ func conflicts(err error) (fields []string) {
 // reread returns the present state of an object, nil if it does not exist. If the server does not
 // serve its kind, the error is the one that refused the write.
 func reread(
-	ctx context.Context, c Cluster, obj *unstructured.Unstructured, refused error,
+	ctx context.Context, c cluster.Writer, obj *unstructured.Unstructured, refused error,
 ) (*unstructured.Unstructured, error) {
 	ref := object.RefOf(obj)
 	snapshot, err := c.Read(ctx,
@@ -161,7 +161,7 @@ func reread(
 // rereadSame returns the present state of an object, which must exist and be the same one as
 // before.
 func rereadSame(
-	ctx context.Context, c Cluster, before *unstructured.Unstructured, refused error,
+	ctx context.Context, c cluster.Writer, before *unstructured.Unstructured, refused error,
 ) (*unstructured.Unstructured, error) {
 	live, err := reread(ctx, c, before, refused)
 	switch {
@@ -192,7 +192,7 @@ func (e *vanishedError) Unwrap() error { return e.cause }
 // write sends the object of a step, in as many requests as its way of applying needs. As to the
 // result, see apply.
 func write(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
 ) (*unstructured.Unstructured, error) {
 	if o.DryRun == DryRunNone {
 		var err error
@@ -241,7 +241,8 @@ func write(
 // have, with their content. It returns the object after that, or before that with an error after
 // which the write is not tried again.
 func restoreEmpty(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
+	live *unstructured.Unstructured,
 	o *Options,
 ) (*unstructured.Unstructured, error) {
 	if step.Have == nil || !diff.LostEmpty(step.Want, step.Have, live) {
@@ -274,7 +275,7 @@ func clientSideManagers(
 
 // writeInstead applies an object on the client's side that the server could not merge.
 func writeInstead(
-	ctx context.Context, c Cluster, p *plan.Plan, step *plan.Step, o *Options,
+	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
 ) (*unstructured.Unstructured, error) {
 	merged, err := p.ReplanClientSide(step, step.Have)
 	if err != nil {

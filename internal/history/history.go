@@ -25,27 +25,12 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 )
-
-// Cluster is the part of a cluster that histories need.
-type Cluster interface {
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	List(
-		ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
-	) ([]*unstructured.Unstructured, error)
-	ListSecretMetadata(
-		ctx context.Context, secretType, namespace string, labels map[string]string,
-	) ([]metav1.ObjectMeta, error)
-	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
-	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
-}
 
 // Set identifies the set that a history belongs to. Another set may have its name.
 type Set struct {
@@ -60,7 +45,7 @@ const DefaultLimit = 10
 
 // Store reads and writes the revisions of a set. It may be used by one goroutine at a time.
 type Store struct {
-	Cluster Cluster
+	Cluster cluster.Writer
 	Set     Set
 	Manager string     // field manager
 	Limit   int        // of the number of revisions; see Prune

@@ -33,7 +33,7 @@ func infoOf(lease *unstructured.Unstructured) Info {
 }
 
 // Get returns the lock of a set, nil if it is not locked.
-func Get(ctx context.Context, c Cluster, set Set) (*Info, error) {
+func Get(ctx context.Context, c cluster.Writer, set Set) (*Info, error) {
 	lease, err := Read(ctx, c, set)
 	if err != nil || lease == nil {
 		return nil, err
@@ -66,7 +66,7 @@ func List(ctx context.Context, c Lister, namespace string) ([]Info, error) {
 
 // AwaitFree returns as soon as no run holds the lock of one of some sets. A lock that is not
 // renewed for Duration counts as that of a run that was killed.
-func AwaitFree(ctx context.Context, c Cluster, sets []Set) error {
+func AwaitFree(ctx context.Context, c cluster.Writer, sets []Set) error {
 	targets := make([]cluster.Target, len(sets))
 	for i, set := range sets {
 		targets[i] = cluster.Target{Ref: set.Ref(), Version: Kind.Version}
@@ -106,7 +106,7 @@ func (e *RenewedError) Error() string {
 // Remove removes the lock of a set and returns what it was; nil if there was none. Unless it is
 // forced, it first watches for a little more than RenewPeriod, and the error is a *RenewedError if
 // a run renews the lock.
-func Remove(ctx context.Context, c Cluster, set Set, force bool) (*Info, error) {
+func Remove(ctx context.Context, c cluster.Writer, set Set, force bool) (*Info, error) {
 	lease, err := Read(ctx, c, set)
 	if err != nil || lease == nil {
 		return nil, err

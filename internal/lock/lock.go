@@ -56,13 +56,6 @@ const (
 // Kind is the kind of a lock.
 var Kind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 
-// Cluster is the part of a cluster that locks need.
-type Cluster interface {
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
-	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
-}
-
 // Set identifies what is locked.
 type Set struct {
 	Namespace string // of the record
@@ -102,7 +95,7 @@ type Options struct {
 
 // Lock is a lock that is held.
 type Lock struct {
-	cluster Cluster
+	cluster cluster.Writer
 	set     Set
 	options Options
 	id      string // identity of this run
@@ -125,7 +118,7 @@ type Lock struct {
 // Leases, and a *NoNamespaceError if the namespace does not exist. In the last two cases a run can
 // continue without a lock.
 func Acquire(
-	ctx context.Context, c Cluster, set Set, o Options,
+	ctx context.Context, c cluster.Writer, set Set, o Options,
 ) (*Lock, context.Context, error) {
 	l := &Lock{cluster: c, set: set, options: o, id: o.Holder.identity()}
 	begun := time.Now()
@@ -153,7 +146,7 @@ func Acquire(
 // AcquireIfPossible returns the lock of a set as Acquire does. The lock is nil, and the context is
 // ctx, if the user may not use Leases or the namespace of the record does not exist yet.
 func AcquireIfPossible(
-	ctx context.Context, c Cluster, set Set, o Options,
+	ctx context.Context, c cluster.Writer, set Set, o Options,
 ) (*Lock, context.Context, error) {
 	l, run, err := Acquire(ctx, c, set, o)
 	forbidden, absent := (*ForbiddenError)(nil), (*NoNamespaceError)(nil)
@@ -295,7 +288,7 @@ func (l *Lock) read(ctx context.Context) (*unstructured.Unstructured, error) {
 }
 
 // Read returns the Lease of a set, nil if there is none.
-func Read(ctx context.Context, c Cluster, set Set) (*unstructured.Unstructured, error) {
+func Read(ctx context.Context, c cluster.Writer, set Set) (*unstructured.Unstructured, error) {
 	ref := set.Ref()
 	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: Kind.Version}})
 	if err != nil {

@@ -32,7 +32,7 @@ func options(user string, wait time.Duration) lock.Options {
 
 // acquire acquires the lock, which must succeed.
 func acquire(
-	t *testing.T, c lock.Cluster, o lock.Options,
+	t *testing.T, c cluster.Writer, o lock.Options,
 ) (*lock.Lock, context.Context) {
 	t.Helper()
 	l, ctx, err := lock.Acquire(t.Context(), c, set, o)

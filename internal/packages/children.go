@@ -35,7 +35,7 @@ type Child struct {
 // childrenOfAll returns the children of those objects that has reports true for, even if ctx has
 // ended. Those that cannot be read are left out.
 func childrenOfAll(
-	ctx context.Context, c Cluster, refs []object.Ref, has func(schema.GroupKind) bool,
+	ctx context.Context, c cluster.Writer, refs []object.Ref, has func(schema.GroupKind) bool,
 ) map[object.Ref][]Child {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), childrenTimeout)
 	defer cancel()
@@ -89,7 +89,7 @@ func childrenOf(
 
 // ChildRows returns a function that reads the children of Deployments, ReplicaSets and StatefulSets
 // in a cluster.
-func ChildRows(ctx context.Context, c Cluster, rules *ready.RuleSet) view.ChildRows {
+func ChildRows(ctx context.Context, c cluster.Writer, rules *ready.RuleSet) view.ChildRows {
 	return childRows(ctx, c, rules, func(gk schema.GroupKind) bool {
 		return slices.Contains(liveParents, gk)
 	})
@@ -97,14 +97,14 @@ func ChildRows(ctx context.Context, c Cluster, rules *ready.RuleSet) view.ChildR
 
 // AllChildRows returns a function that reads the children of all objects whose kind is known to
 // have some.
-func AllChildRows(ctx context.Context, c Cluster, rules *ready.RuleSet) view.ChildRows {
+func AllChildRows(ctx context.Context, c cluster.Writer, rules *ready.RuleSet) view.ChildRows {
 	return childRows(ctx, c, rules, func(gk schema.GroupKind) bool {
 		return len(ready.ChildKinds(gk)) > 0
 	})
 }
 
 func childRows(
-	ctx context.Context, c Cluster, rules *ready.RuleSet, has func(schema.GroupKind) bool,
+	ctx context.Context, c cluster.Writer, rules *ready.RuleSet, has func(schema.GroupKind) bool,
 ) view.ChildRows {
 	return func(refs []object.Ref) map[object.Ref][]view.TableRow {
 		rows := map[object.Ref][]view.TableRow{}

@@ -37,7 +37,7 @@ const (
 )
 
 // definitionServed reports whether the cluster serves ResourceGroups.
-func definitionServed(ctx context.Context, client Cluster) (bool, error) {
+func definitionServed(ctx context.Context, client cluster.Writer) (bool, error) {
 	kind, err := client.Kind(ctx, inventory.ResourceGroupKind.GroupKind())
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
 		return false, nil
@@ -46,7 +46,7 @@ func definitionServed(ctx context.Context, client Cluster) (bool, error) {
 }
 
 // CheckDefinition returns an error if the cluster cannot hold the record of an inventory.
-func CheckDefinition(ctx context.Context, client Cluster, inv *inventory.Inventory) error {
+func CheckDefinition(ctx context.Context, client cluster.Writer, inv *inventory.Inventory) error {
 	if inv.Ref.GroupKind() != inventory.ResourceGroupKind.GroupKind() {
 		return nil
 	}
@@ -60,7 +60,7 @@ func CheckDefinition(ctx context.Context, client Cluster, inv *inventory.Invento
 // definitionStateIn compares the definition in the cluster with ours. Without permission to read
 // it, it counts as current.
 func definitionStateIn(
-	ctx context.Context, client Cluster, ours *unstructured.Unstructured,
+	ctx context.Context, client cluster.Writer, ours *unstructured.Unstructured,
 ) (definitionState, error) {
 	if served, err := definitionServed(ctx, client); err != nil || !served {
 		return definitionMissing, err
@@ -181,7 +181,7 @@ const (
 // something and may not be changed, or is not ours to change, is reported and used: it holds most
 // of a record.
 func ensureDefinition(
-	ctx context.Context, client Cluster, inv *inventory.Inventory, p DefinitionPolicy,
+	ctx context.Context, client cluster.Writer, inv *inventory.Inventory, p DefinitionPolicy,
 	notice func(string),
 ) error {
 	if inv.Ref.GroupKind() != inventory.ResourceGroupKind.GroupKind() {
@@ -226,7 +226,7 @@ func ensureDefinition(
 // prepareDefinition does what the options of PrepareApply say about the definition, and returns the
 // state that Define is to change.
 func prepareDefinition(
-	ctx context.Context, c Cluster, inv *inventory.Inventory, o ApplyOptions,
+	ctx context.Context, c cluster.Writer, inv *inventory.Inventory, o ApplyOptions,
 ) (definitionState, error) {
 	if o.Definition != InstallAtRun || inv.Ref.GroupKind() != inventory.ResourceGroupKind.GroupKind() {
 		return definitionCurrent, ensureDefinition(ctx, c, inv, o.Definition, o.Notice)
@@ -292,7 +292,7 @@ var errForeignDefinition = errors.New("the ResourceGroup definition in the clust
 
 // Install installs or updates the definition unless the cluster's is good enough: it is planned,
 // written and waited for as other objects are. Then the cluster knows the kind.
-func Install(ctx context.Context, client Cluster) error {
+func Install(ctx context.Context, client cluster.Writer) error {
 	crd, err := ourDefinition()
 	if err != nil {
 		return err
@@ -318,7 +318,9 @@ func Install(ctx context.Context, client Cluster) error {
 	return &InstallError{err}
 }
 
-func applyDefinition(ctx context.Context, client Cluster, crd *unstructured.Unstructured) error {
+func applyDefinition(
+	ctx context.Context, client cluster.Writer, crd *unstructured.Unstructured,
+) error {
 	eng := &engine.Engine{Cluster: client, Records: record.Discard{}}
 	p, err := eng.Plan(ctx, engine.Request{
 		Desired: []plan.Desired{{Object: crd}},

@@ -36,7 +36,7 @@ type Kinds interface {
 }
 
 // Resolve returns the objects of the package as Scope.Resolve does.
-func (p *Package) Resolve(ctx context.Context, c Cluster, s Scope) ([]plan.Desired, error) {
+func (p *Package) Resolve(ctx context.Context, c cluster.Writer, s Scope) ([]plan.Desired, error) {
 	return s.Resolve(ctx, c, p.Objects, p.warn)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/owner"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -44,7 +45,7 @@ type RecordStore interface {
 
 // PackageFormat returns the format of a package.
 func PackageFormat(
-	c Cluster, inv *inventory.Inventory, rules *ready.RuleSet, statuses bool,
+	c cluster.Writer, inv *inventory.Inventory, rules *ready.RuleSet, statuses bool,
 ) Format {
 	return Format{
 		Record: inventory.NewStore(c, inv, statuses),
@@ -59,7 +60,7 @@ func PackageFormat(
 // Prepare prepares to apply objects of a set in a format. Their marks are set already, except that
 // of plan.Owner. The rules are those by which a user sees the objects that they own.
 func (f Format) Prepare(
-	c Cluster, desired []plan.Desired, rules *ready.RuleSet, o PlanOptions,
+	c cluster.Writer, desired []plan.Desired, rules *ready.RuleSet, o PlanOptions,
 ) (*Operation, error) {
 	op := f.operation(c, rules)
 	policy, err := o.policy(f)
@@ -72,7 +73,7 @@ func (f Format) Prepare(
 }
 
 // PrepareDestroy prepares to delete all objects of a set in a format.
-func (f Format) PrepareDestroy(c Cluster, o PlanOptions) (*Operation, error) {
+func (f Format) PrepareDestroy(c cluster.Writer, o PlanOptions) (*Operation, error) {
 	policy, err := o.destroying(f)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (f Format) PrepareDestroy(c Cluster, o PlanOptions) (*Operation, error) {
 }
 
 // operation returns an operation without a policy.
-func (f Format) operation(c Cluster, rules *ready.RuleSet) *Operation {
+func (f Format) operation(c cluster.Writer, rules *ready.RuleSet) *Operation {
 	return &Operation{
 		Cluster: c, Rules: rules, format: f,
 		engine: &engine.Engine{Cluster: c, Records: f.Record, Rules: f.Rules},

@@ -187,7 +187,7 @@ func writeManifest(dir string, obj manifest.Object) error {
 // the record lists others, or if an object still has the mark of the inventory: nothing would know
 // these any more. A record that does not exist is no error.
 func Forget(
-	ctx context.Context, c Cluster, inv *inventory.Inventory, moved *object.Set,
+	ctx context.Context, c cluster.Writer, inv *inventory.Inventory, moved *object.Set,
 ) error {
 	store := inventory.NewStore(c, inv, true)
 	state, err := store.Load(ctx)
@@ -209,7 +209,7 @@ func Forget(
 }
 
 // Holders returns the UIDs of the objects that hold the record of an inventory.
-func Holders(ctx context.Context, c Cluster, inv *inventory.Inventory) ([]types.UID, error) {
+func Holders(ctx context.Context, c cluster.Writer, inv *inventory.Inventory) ([]types.UID, error) {
 	state, err := inventory.NewStore(c, inv, true).Load(ctx)
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func Holders(ctx context.Context, c Cluster, inv *inventory.Inventory) ([]types.
 
 // checkMoved returns an error if an object still has the mark of an inventory, or cannot be read.
 func checkMoved(
-	ctx context.Context, c Cluster, inv *inventory.Inventory, refs []object.Ref,
+	ctx context.Context, c cluster.Writer, inv *inventory.Inventory, refs []object.Ref,
 ) error {
 	targets := make([]cluster.Target, len(refs))
 	for i, ref := range refs {

@@ -28,7 +28,7 @@ type Record struct {
 // List returns the records of all packages in a namespace, or in all namespaces if it is empty:
 // first the ResourceGroups, then the ConfigMaps of older tools. If some cannot be listed, it
 // returns the others together with the error.
-func List(ctx context.Context, c Cluster, namespace string) ([]Record, error) {
+func List(ctx context.Context, c cluster.Writer, namespace string) ([]Record, error) {
 	groups, err := listRecords(ctx, c, inventory.ResourceGroupKind.GroupKind(), namespace, nil)
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) && unknown.Cause == nil {
 		err = nil // without the definition there are none
@@ -52,7 +52,8 @@ func List(ctx context.Context, c Cluster, namespace string) ([]Record, error) {
 // listRecords returns the records in the objects of a kind that carry all of these labels. Objects
 // that are no inventory are left out.
 func listRecords(
-	ctx context.Context, c Cluster, kind schema.GroupKind, namespace string, with map[string]string,
+	ctx context.Context, c cluster.Writer, kind schema.GroupKind, namespace string,
+	with map[string]string,
 ) ([]Record, error) {
 	found, err := c.List(ctx, kind, namespace, with)
 	if err != nil {
@@ -76,7 +77,7 @@ func listRecords(
 // FindInventory returns the inventory with a name that is stored in a namespace: a ResourceGroup,
 // or a ConfigMap of an older tool. It is an error if there is none.
 func FindInventory(
-	ctx context.Context, c Cluster, namespace, name string,
+	ctx context.Context, c cluster.Writer, namespace, name string,
 ) (*inventory.Inventory, error) {
 	group := object.Ref{
 		Group: inventory.ResourceGroupKind.Group, Kind: inventory.ResourceGroupKind.Kind,
@@ -103,7 +104,7 @@ func FindInventory(
 // none, that of a new ResourceGroup. Its ID depends on both names alone, so that all who begin with
 // it mean the same.
 func RecordInventory(
-	ctx context.Context, c Cluster, namespace, name string,
+	ctx context.Context, c cluster.Writer, namespace, name string,
 ) (*inventory.Inventory, error) {
 	inv, err := FindInventory(ctx, c, namespace, name)
 	if none := (*NoRecordError)(nil); !errors.As(err, &none) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -24,7 +25,7 @@ type Migration struct {
 	dir       string
 	namespace string // of the new inventory; empty for that of the old one
 	described descriptions
-	cluster   inventory.Cluster
+	cluster   cluster.Writer
 }
 
 // MigrateOptions are the options of PrepareMigration.
@@ -55,7 +56,7 @@ func (m *Migration) Inventory() *inventory.Inventory {
 }
 
 // Run moves the inventory, to the namespace if it is not empty.
-func (m *Migration) Run(ctx context.Context, c Cluster, namespace string) error {
+func (m *Migration) Run(ctx context.Context, c cluster.Writer, namespace string) error {
 	m.cluster, m.namespace = c, namespace
 	install := func() error { return Install(ctx, c) }
 	if err := m.step("  ensuring ResourceGroup CRD exists in cluster...", install); err != nil {
@@ -252,7 +253,7 @@ func (m *Migration) move(
 // addMembers adds the members of a state to the record of an inventory, which it creates if there
 // is none. Conditions that the record has win.
 func addMembers(
-	ctx context.Context, c inventory.Cluster, target *inventory.Inventory, state *record.State,
+	ctx context.Context, c cluster.Writer, target *inventory.Inventory, state *record.State,
 ) error {
 	statuses := slices.ContainsFunc(state.Members, func(m record.Member) bool {
 		return m != record.Member{Ref: m.Ref}

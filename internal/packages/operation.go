@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
@@ -157,7 +158,7 @@ type ApplyOptions struct {
 // plan.
 type Operation struct {
 	Inventory *inventory.Inventory // nil for a set that is no package
-	Cluster   Cluster
+	Cluster   cluster.Writer
 	Rules     *ready.RuleSet
 	Policy    plan.Policy
 	Desired   []plan.Desired
@@ -178,7 +179,7 @@ type Operation struct {
 // PrepareApply prepares to apply a package. It writes nothing to the cluster except the
 // ResourceGroup definition, if the options want that at once.
 func PrepareApply(
-	ctx context.Context, c Cluster, inv *inventory.Inventory, desired []plan.Desired,
+	ctx context.Context, c cluster.Writer, inv *inventory.Inventory, desired []plan.Desired,
 	o ApplyOptions,
 ) (*Operation, error) {
 	definition, err := prepareDefinition(ctx, c, inv, o)
@@ -213,7 +214,7 @@ func PrepareApply(
 
 // Prepare prepares to apply the package to a cluster.
 func (p *Package) Prepare(
-	ctx context.Context, c Cluster, s Scope, o ApplyOptions,
+	ctx context.Context, c cluster.Writer, s Scope, o ApplyOptions,
 ) (*Operation, error) {
 	desired, err := p.Resolve(ctx, c, s)
 	if err != nil {
@@ -231,7 +232,9 @@ type DestroyOptions struct {
 }
 
 // PrepareDestroy prepares to delete everything that a package deployed.
-func PrepareDestroy(c Cluster, inv *inventory.Inventory, o DestroyOptions) (*Operation, error) {
+func PrepareDestroy(
+	c cluster.Writer, inv *inventory.Inventory, o DestroyOptions,
+) (*Operation, error) {
 	op, err := PackageFormat(c, inv, nil, !o.NoStatuses).PrepareDestroy(c, o.PlanOptions)
 	if err != nil {
 		return nil, err
@@ -349,7 +352,7 @@ func (o *Operation) Run(
 
 // Observe watches objects and reports their states.
 func Observe(
-	ctx context.Context, c Cluster, rules *ready.RuleSet, refs []object.Ref,
+	ctx context.Context, c cluster.Writer, rules *ready.RuleSet, refs []object.Ref,
 	o engine.ObserveOptions, sink event.Sink,
 ) (bool, error) {
 	eng := &engine.Engine{Cluster: c, Records: record.Discard{}, Rules: rules}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
@@ -24,11 +25,6 @@ import (
 type testCluster struct{ *enginetest.Cluster }
 
 func (testCluster) LearnKind(context.Context, *unstructured.Unstructured) error { return nil }
-
-func (testCluster) Host() string { return "https://test" }
-func (testCluster) DelayedBindingClasses(context.Context) (map[string]bool, error) {
-	return nil, nil
-}
 
 func newTestCluster() testCluster {
 	c := testCluster{&enginetest.Cluster{}}
@@ -159,7 +155,7 @@ func TestApplyDiesAnywhere(t *testing.T) {
 }
 
 // compareSaved returns an error unless an operation has the plan that was saved.
-func compareSaved(t *testing.T, c PlanCluster, saved *SavedPlan, op *Operation) error {
+func compareSaved(t *testing.T, c cluster.Reader, saved *SavedPlan, op *Operation) error {
 	t.Helper()
 	now, err := SavePlan(t.Context(), c, op.Source())
 	if err != nil {

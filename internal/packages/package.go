@@ -19,10 +19,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
@@ -166,19 +162,4 @@ func resolve(in Input) (string, error) {
 		in.Folder, target,
 	))
 	return target, nil
-}
-
-// Cluster is the part of a cluster that operations on packages need.
-type Cluster interface {
-	engine.Cluster
-	inventory.Cluster
-	// LearnKind makes the kind of a definition known before the cluster serves it.
-	LearnKind(ctx context.Context, crd *unstructured.Unstructured) error
-	// AwaitKind waits for a kind that a definition on the server has established a moment ago.
-	AwaitKind(ctx context.Context, gvk schema.GroupVersionKind) error
-	// DelayedBindingClasses returns the storage classes that bind a volume when a pod first uses
-	// it.
-	DelayedBindingClasses(ctx context.Context) (map[string]bool, error)
-	// Host returns the address of the API server.
-	Host() string
 }

@@ -76,14 +76,8 @@ func (o *Operation) Source() PlanSource {
 	return source
 }
 
-// PlanCluster is what saving a plan needs of a cluster.
-type PlanCluster interface {
-	Host() string
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-}
-
 // SavePlan returns a plan in the format of the file.
-func SavePlan(ctx context.Context, c PlanCluster, source PlanSource) (*SavedPlan, error) {
+func SavePlan(ctx context.Context, c cluster.Reader, source PlanSource) (*SavedPlan, error) {
 	server, err := identify(ctx, c)
 	if err != nil {
 		return nil, err
@@ -146,7 +140,7 @@ func (source PlanSource) saveStep(step *plan.Step) (s savedStep, err error) {
 
 // identify returns the identity of the cluster. Without permission to read the namespace, it is the
 // address alone.
-func identify(ctx context.Context, client PlanCluster) (savedServer, error) {
+func identify(ctx context.Context, client cluster.Reader) (savedServer, error) {
 	server := savedServer{Host: client.Host()}
 	system := object.Ref{Kind: "Namespace", Name: "kube-system"}
 	snapshot, err := client.Read(ctx, []cluster.Target{{Ref: system}})

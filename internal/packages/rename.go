@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/muster-deploy/muster/internal/base/boundedio"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
@@ -66,7 +67,7 @@ func PrepareRename(
 func (r *Renaming) Locks() []lock.Set { return lock.InOrder(LockSet(r.From), LockSet(r.To)) }
 
 // Run renames the record, and reports whether there was anything to do.
-func (r *Renaming) Run(ctx context.Context, c inventory.Cluster) (changed bool, err error) {
+func (r *Renaming) Run(ctx context.Context, c cluster.Writer) (changed bool, err error) {
 	if r.From.Ref == r.To.Ref {
 		return r.finish(ctx, c)
 	}
@@ -97,7 +98,7 @@ func (r *Renaming) Run(ctx context.Context, c inventory.Cluster) (changed bool, 
 
 // finish ends an earlier renaming to the present name that was interrupted after the file was
 // written.
-func (r *Renaming) finish(ctx context.Context, c inventory.Cluster) (changed bool, err error) {
+func (r *Renaming) finish(ctx context.Context, c cluster.Writer) (changed bool, err error) {
 	to := inventory.NewStore(c, r.From, true)
 	if _, err := to.Load(ctx); err != nil {
 		return false, err
@@ -119,7 +120,7 @@ func (r *Renaming) finish(ctx context.Context, c inventory.Cluster) (changed boo
 
 // move adds a record, if it exists, to another one, writes the file and deletes the first record.
 func (r *Renaming) move(
-	ctx context.Context, c inventory.Cluster, from *inventory.Store, state *record.State,
+	ctx context.Context, c cluster.Writer, from *inventory.Store, state *record.State,
 	to *inventory.Inventory,
 ) error {
 	if from.Exists() {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/base/boundedio"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/ready/rules"
@@ -89,7 +90,7 @@ func ReadRuleFiles(
 // NewRuleSet completes rules for the given objects. Whether a volume claim waits for its first
 // consumer depends on its storage class, which is read if there is a claim.
 func NewRuleSet(
-	ctx context.Context, client Cluster, rules []ready.Rule, refs []object.Ref,
+	ctx context.Context, client cluster.Writer, rules []ready.Rule, refs []object.Ref,
 ) (*ready.RuleSet, error) {
 	claim := schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	if slices.ContainsFunc(refs, func(ref object.Ref) bool { return ref.GroupKind() == claim }) {

@@ -45,7 +45,7 @@ func (m *StatusTargets) Inventories(ref object.Ref) []object.Ref { return m.Owne
 // LocalMembers returns the objects that one inventory lists. Notice receives advice on its format;
 // it may be nil.
 func LocalMembers(
-	ctx context.Context, c Cluster, inv *inventory.Inventory, notice func(string),
+	ctx context.Context, c cluster.Writer, inv *inventory.Inventory, notice func(string),
 ) (*StatusTargets, error) {
 	if notice != nil {
 		inv.Advise(notice)
@@ -64,7 +64,7 @@ func LocalMembers(
 // namespaces if it is empty; with names, only of the ResourceGroups with one of them. A damaged one
 // is reported and left out.
 func RemoteMembers(
-	ctx context.Context, c Cluster, namespace string, names []string, notice func(string),
+	ctx context.Context, c cluster.Writer, namespace string, names []string, notice func(string),
 ) (*StatusTargets, error) {
 	m := &StatusTargets{All: object.NewSet(), Owners: map[object.Ref][]object.Ref{}, Remote: true}
 	records, err := listRecords(ctx, c, inventory.ResourceGroupKind.GroupKind(), namespace, nil)

@@ -37,7 +37,7 @@ type Adoption struct {
 	From *adopt.Set
 	To   Set
 
-	cluster Cluster
+	cluster cluster.Writer
 	request AdoptRequest
 	draft   *packages.Draft // nil if the folder exists
 	store   *undoStore
@@ -58,7 +58,7 @@ func AdoptionLock(r adopt.Request) lock.Set {
 
 // PrepareAdoption returns the adoption of a set of another tool. It reads the set, the folder and
 // what an interrupted adoption has stored, and changes nothing.
-func PrepareAdoption(ctx context.Context, c Cluster, r AdoptRequest) (*Adoption, error) {
+func PrepareAdoption(ctx context.Context, c cluster.Writer, r AdoptRequest) (*Adoption, error) {
 	a := &Adoption{cluster: c, request: r}
 	if err := a.openFolder(ctx); err != nil {
 		return nil, err

@@ -240,7 +240,7 @@ type uidCluster struct {
 }
 
 // otherMethods are those that an API server in memory does not have.
-type otherMethods struct{ Cluster }
+type otherMethods struct{ cluster.Writer }
 
 func (c *uidCluster) Delete(ctx context.Context, d cluster.Delete) (bool, error) {
 	if d.UID == "" {

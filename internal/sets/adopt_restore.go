@@ -75,7 +75,7 @@ func earlierTexts(after, before map[string]string) map[string]*string {
 }
 
 // makeChange changes one object of a record. One that is gone is no error.
-func makeChange(ctx context.Context, c Cluster, change adopt.RecordChange) error {
+func makeChange(ctx context.Context, c cluster.Writer, change adopt.RecordChange) error {
 	_, err := c.Write(ctx, cluster.Write{
 		Object: namedObject(change.Ref, change.Version), Method: cluster.Patch,
 		PatchType: types.MergePatchType, Patch: change.Patch, UID: change.UID,
@@ -89,7 +89,9 @@ func makeChange(ctx context.Context, c Cluster, change adopt.RecordChange) error
 
 // restoreObject restores the marks and the field managers of one object. It reports whether the
 // object is still the same one.
-func restoreObject(ctx context.Context, c Cluster, obj adoptedObject) (same bool, err error) {
+func restoreObject(
+	ctx context.Context, c cluster.Writer, obj adoptedObject,
+) (same bool, err error) {
 	err = cluster.RetryOnConflict(func() error {
 		found, err := c.Read(ctx, []cluster.Target{
 			{Ref: obj.Ref, Version: obj.Version, ManagedFields: true}})
@@ -204,7 +206,7 @@ func withDataOf(live *unstructured.Unstructured, text string) string {
 // patchMetadata changes the metadata of an object that has not changed, and returns the object with
 // its managed fields.
 func patchMetadata(
-	ctx context.Context, c Cluster, manager string, live *unstructured.Unstructured,
+	ctx context.Context, c cluster.Writer, manager string, live *unstructured.Unstructured,
 	metadata map[string]any,
 ) (*unstructured.Unstructured, error) {
 	patch, err := json.Marshal(map[string]any{"metadata": metadata})

@@ -54,7 +54,7 @@ type adoptedObject struct {
 // undoStore keeps what an undo needs in Secrets beside the record of the adopting set: annotations
 // may have the data of Secrets.
 type undoStore struct {
-	cluster         Cluster
+	cluster         cluster.Writer
 	kind            string // of the adopting set
 	namespace, name string
 	// stored is the first Secret as this store has read or written it last; nil for none. What others
@@ -88,7 +88,7 @@ const maxUndoPart, maxUndoParts = 700 << 10, 1000
 // maxUndo limits what is unpacked, in bytes.
 const maxUndo = 64 << 20
 
-func newUndoStore(c Cluster, f *format, namespace, name string) *undoStore {
+func newUndoStore(c cluster.Writer, f *format, namespace, name string) *undoStore {
 	return &undoStore{cluster: c, kind: f.kind, namespace: namespace, name: name}
 }
 
@@ -175,7 +175,7 @@ func (s *undoStore) load(ctx context.Context) (*undoInfo, error) {
 }
 
 // checkOf returns an error unless an adoption is that of a set. Two packages may have one name.
-func (u *undoInfo) checkOf(ctx context.Context, c Cluster, set Set) error {
+func (u *undoInfo) checkOf(ctx context.Context, c cluster.Writer, set Set) error {
 	if u == nil || u.ID == "" || set == nil {
 		return nil
 	}

@@ -17,7 +17,7 @@ func undoOf(name string) *undoInfo {
 func TestUndoOfOthersStays(t *testing.T) {
 	for name, loaded := range map[string]bool{"none loaded": false, "an older one loaded": true} {
 		t.Run(name, func(t *testing.T) {
-			c := fullCluster{&enginetest.Cluster{}}
+			c := &enginetest.Cluster{}
 			stores := []*undoStore{
 				newUndoStore(c, appFormat(), "demo", "shop"), newUndoStore(c, appFormat(), "demo", "shop"),
 			}

@@ -20,14 +20,14 @@ import (
 // Adopted is an adoption that was made and can be undone.
 type Adopted struct {
 	set     Set
-	cluster Cluster
+	cluster cluster.Writer
 	store   *undoStore
 	undo    *undoInfo
 }
 
 // OpenAdopted returns the adoption by which a set came from another tool. A set that was not
 // adopted, or whose adoption is final, is an error.
-func OpenAdopted(ctx context.Context, c Cluster, set Set) (*Adopted, error) {
+func OpenAdopted(ctx context.Context, c cluster.Writer, set Set) (*Adopted, error) {
 	namespace, name := set.Name()
 	store := newUndoStore(c, set.format(), namespace, name)
 	undo, err := store.load(ctx)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
@@ -91,7 +92,7 @@ func (s *appSet) requested() Request { return s.request }
 
 func (s *appSet) described() []manifest.Object { return s.objects }
 
-func (s *appSet) holders(ctx context.Context, c Cluster) (object.Ref, []types.UID, error) {
+func (s *appSet) holders(ctx context.Context, c cluster.Writer) (object.Ref, []types.UID, error) {
 	found, err := s.client(c).Find(ctx, s.name())
 	if err != nil {
 		return object.Ref{}, nil, err
@@ -100,11 +101,11 @@ func (s *appSet) holders(ctx context.Context, c Cluster) (object.Ref, []types.UI
 	return record, holders, nil
 }
 
-func (s *appSet) forget(ctx context.Context, c Cluster, _ *object.Set) error {
+func (s *appSet) forget(ctx context.Context, c cluster.Writer, _ *object.Set) error {
 	return s.client(c).Forget(ctx, s.name())
 }
 
-func (s *appSet) remove(ctx context.Context, c Cluster) error {
+func (s *appSet) remove(ctx context.Context, c cluster.Writer) error {
 	found, err := s.client(c).Find(ctx, s.name())
 	if err != nil || !found.Exists() {
 		return err
@@ -145,7 +146,7 @@ func (s *appSet) name() app.Name {
 }
 
 // client returns the use cases of apps on a cluster.
-func (s *appSet) client(c Cluster) *app.Client {
+func (s *appSet) client(c cluster.Writer) *app.Client {
 	return &app.Client{
 		Cluster: c, Namespace: s.request.Namespace, Printer: notes{s.request}, Now: s.request.Now,
 		Records: &app.Store{
@@ -156,7 +157,7 @@ func (s *appSet) client(c Cluster) *app.Client {
 
 // PrepareApply returns the operation that deploys the app.
 func (s *appSet) PrepareApply(
-	ctx context.Context, c Cluster, o packages.ApplyOptions,
+	ctx context.Context, c cluster.Writer, o packages.ApplyOptions,
 ) (*Operation, error) {
 	resources, err := files.Resolve(ctx, c, s.objects, s.request.scope(), s.request.warn)
 	if err != nil {
@@ -225,7 +226,7 @@ func copies(resources []resource.Resource) []resource.Resource {
 
 // PrepareDestroy returns the operation that deletes the app.
 func (s *appSet) PrepareDestroy(
-	_ context.Context, c Cluster, o packages.DestroyOptions,
+	_ context.Context, c cluster.Writer, o packages.DestroyOptions,
 ) (*Operation, error) {
 	client := s.client(c)
 	work := &appWork{
@@ -248,7 +249,7 @@ func (s *appSet) PrepareDestroy(
 }
 
 // Targets returns the objects that carry the label of the app.
-func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTargets, error) {
+func (s *appSet) Targets(ctx context.Context, c cluster.Writer) (*packages.StatusTargets, error) {
 	found, err := s.client(c).PrepareObserve(ctx, app.ObserveRequest{App: s.name()})
 	if err != nil {
 		return nil, s.hinted(ctx, c, err)
@@ -264,12 +265,12 @@ func (s *appSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTarget
 
 // hinted returns an error in the words of those about packages, with the app that could be meant if
 // there is no such app.
-func (s *appSet) hinted(ctx context.Context, c Cluster, err error) error {
+func (s *appSet) hinted(ctx context.Context, c cluster.Writer, err error) error {
 	return hintRecord(ctx, c, KindApp, s.request.Namespace, s.request.App, s.nativeError(err))
 }
 
 // PrepareRename returns how the record of the app gets another name and namespace.
-func (s *appSet) PrepareRename(c Cluster, namespace, name string) (*Renaming, error) {
+func (s *appSet) PrepareRename(c cluster.Writer, namespace, name string) (*Renaming, error) {
 	from, to := s.name(), app.Name{Name: name, Namespace: namespace}
 	client := s.client(c)
 	return &Renaming{
@@ -299,7 +300,7 @@ func (s *appSet) renamed(ctx context.Context, client *app.Client, to app.Name) (
 }
 
 // Mark returns the label of the app's objects.
-func (s *appSet) Mark(ctx context.Context, c Cluster) (Mark, error) {
+func (s *appSet) Mark(ctx context.Context, c cluster.Writer) (Mark, error) {
 	found, err := s.client(c).Existing(ctx, s.name())
 	if err != nil {
 		return Mark{}, s.hinted(ctx, c, err)
@@ -308,7 +309,7 @@ func (s *appSet) Mark(ctx context.Context, c Cluster) (Mark, error) {
 }
 
 // History returns the app for its history.
-func (s *appSet) History(ctx context.Context, c Cluster) (history.Set, error) {
+func (s *appSet) History(ctx context.Context, c cluster.Writer) (history.Set, error) {
 	found, err := s.client(c).Find(ctx, s.name())
 	if err != nil {
 		return history.Set{}, s.nativeError(err)

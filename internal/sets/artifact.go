@@ -3,13 +3,14 @@ package sets
 import (
 	"context"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/sets/input/files"
 )
 
 // OpenIn reads the set of a request. The cluster knows the record of a package in an artifact.
-func OpenIn(ctx context.Context, c Cluster, r Request) (Set, error) {
+func OpenIn(ctx context.Context, c cluster.Writer, r Request) (Set, error) {
 	if !r.NamesArtifact() {
 		return Open(ctx, r)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -38,7 +39,7 @@ type Baseline struct {
 	set      Set
 	app      bool
 	request  Request
-	cluster  Cluster
+	cluster  cluster.Writer
 	store    *history.Store // nil for files
 	desired  []plan.Desired
 	newest   *object.Set             // what the newest revision desires
@@ -68,7 +69,7 @@ func (e *NoRevisionError) Error() string {
 // OpenBaseline returns what a request's set is compared with: AgainstFiles, AgainstGood or the
 // number of a revision.
 func OpenBaseline(
-	ctx context.Context, c Cluster, r Request, against string,
+	ctx context.Context, c cluster.Writer, r Request, against string,
 ) (*Baseline, error) {
 	if against == AgainstFiles {
 		return openFiles(ctx, c, r)
@@ -122,7 +123,7 @@ func OpenBaseline(
 }
 
 // openFiles returns the files of a set as a baseline.
-func openFiles(ctx context.Context, c Cluster, r Request) (*Baseline, error) {
+func openFiles(ctx context.Context, c cluster.Writer, r Request) (*Baseline, error) {
 	if r.Record != "" && !r.NamesArtifact() {
 		return nil, errors.New("--record names a package without its folder, so that there are no " +
 			"files to compare with; name the folder instead, or leave out --against")

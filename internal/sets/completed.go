@@ -109,7 +109,7 @@ func newestWith(
 // Finished returns a function that returns why some missing objects of a set are as they should be:
 // Jobs that have succeeded and removed themselves. It reads the history only if Jobs are missing.
 func Finished(
-	c Cluster, set Set, now func() time.Time,
+	c cluster.Writer, set Set, now func() time.Time,
 ) func(context.Context, []object.Ref) map[object.Ref]string {
 	return func(ctx context.Context, missing []object.Ref) map[object.Ref]string {
 		return finished(ctx, c, set, missing, now())
@@ -117,7 +117,7 @@ func Finished(
 }
 
 func finished(
-	ctx context.Context, c Cluster, set Set, missing []object.Ref, now time.Time,
+	ctx context.Context, c cluster.Writer, set Set, missing []object.Ref, now time.Time,
 ) map[object.Ref]string {
 	isJob := func(ref object.Ref) bool { return ref.GroupKind() == jobKind }
 	if !slices.ContainsFunc(missing, isJob) {

@@ -72,7 +72,7 @@ func runJobs(
 	for _, job := range jobs {
 		op.Manifests = append(op.Manifests, plan.Desired{Object: job.Unstructured, Source: job.Source})
 	}
-	r := NewRecorder(fullCluster{server}, op, HistoryOptions{Limit: 9, Now: time.Now,
+	r := NewRecorder(server, op, HistoryOptions{Limit: 9, Now: time.Now,
 		Describe: func(context.Context) history.Meta { return history.Meta{} }})
 	_, err := r.Run(t.Context(), engine.Options{DryRun: mode}, func(event.Event) {})
 	if err != nil {
@@ -232,7 +232,7 @@ func TestDamagedHistory(t *testing.T) {
 	server := &enginetest.Cluster{}
 	r := runJobs(t, server, map[string]plan.Step{"a": {Op: plan.Create}}, nil, engine.DryRunServer)
 	damage(t, server)
-	r.Operation.cluster = fullCluster{server}
+	r.Operation.cluster = server
 	leaveCompleted(t.Context(), r.Operation, packages.PlanOptions{}, nil, time.Now())
 	step := r.Plan.Steps[0]
 	if step.Op != plan.Create || !strings.Contains(step.Reason, "it may have succeeded before") {

@@ -67,10 +67,10 @@ func (w *setWorld) between(ctx context.Context, destroy bool, change func()) {
 	var op *Operation
 	var err error
 	if destroy {
-		op, err = w.open().PrepareDestroy(w.t.Context(), fullCluster{w.server},
+		op, err = w.open().PrepareDestroy(w.t.Context(), w.server,
 			packages.DestroyOptions{PlanOptions: options()})
 	} else {
-		op, err = w.open().PrepareApply(w.t.Context(), fullCluster{w.server},
+		op, err = w.open().PrepareApply(w.t.Context(), w.server,
 			packages.ApplyOptions{PlanOptions: options()})
 	}
 	if err == nil {
@@ -329,7 +329,7 @@ func TestFormatsFaultConflictWithRules(t *testing.T) {
 		w.write("a.yaml", mapText("a", "x: '2', z: '1', y1: '1'", ""))
 		o := options()
 		edit(&o)
-		op, err := w.open().PrepareApply(t.Context(), fullCluster{w.server},
+		op, err := w.open().PrepareApply(t.Context(), w.server,
 			packages.ApplyOptions{PlanOptions: o})
 		if err == nil {
 			err = op.MakePlan(t.Context())

@@ -144,7 +144,7 @@ func (w *setWorld) apply(
 	if edit != nil {
 		edit(&o)
 	}
-	op, err := w.open().PrepareApply(w.t.Context(), fullCluster{w.server},
+	op, err := w.open().PrepareApply(w.t.Context(), w.server,
 		packages.ApplyOptions{PlanOptions: o})
 	if err != nil {
 		w.t.Fatal(err)
@@ -155,7 +155,7 @@ func (w *setWorld) apply(
 // destroy plans and runs the deletion of the set.
 func (w *setWorld) destroy() (*plan.Plan, event.Summary, error) {
 	w.t.Helper()
-	op, err := w.open().PrepareDestroy(w.t.Context(), fullCluster{w.server},
+	op, err := w.open().PrepareDestroy(w.t.Context(), w.server,
 		packages.DestroyOptions{PlanOptions: options()})
 	if err != nil {
 		w.t.Fatal(err)
@@ -201,7 +201,7 @@ func (w *setWorld) data(name string) string {
 // members returns the names of the objects of the set, by its record.
 func (w *setWorld) members() string {
 	w.t.Helper()
-	targets, err := w.open().Targets(w.t.Context(), fullCluster{w.server})
+	targets, err := w.open().Targets(w.t.Context(), w.server)
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -303,7 +303,7 @@ func TestFormatsAdopt(t *testing.T) {
 			"strict": "a: skip, b: skip", "adopt": "a: update, b: skip",
 			"force-adopt": "a: update, b: update",
 		} {
-			op, err := w.open().PrepareApply(t.Context(), fullCluster{w.server},
+			op, err := w.open().PrepareApply(t.Context(), w.server,
 				packages.ApplyOptions{PlanOptions: func() packages.PlanOptions {
 					o := options()
 					o.InventoryPolicy = policy
@@ -396,13 +396,13 @@ func TestFormatsDryRun(t *testing.T) {
 	eachFormat(t, func(t *testing.T, w *setWorld) {
 		w.write("a.yaml", mapText("a", "x: '1'", ""))
 		before := w.server.Refs().Len()
-		op, err := w.open().PrepareApply(t.Context(), fullCluster{w.server},
+		op, err := w.open().PrepareApply(t.Context(), w.server,
 			packages.ApplyOptions{PlanOptions: options()})
 		w.dryRun(op, err)
 		w.expect("objects", fmt.Sprint(w.server.Refs().Len()), fmt.Sprint(before))
 		w.mustApply()
 		before = w.server.Refs().Len()
-		op, err = w.open().PrepareDestroy(t.Context(), fullCluster{w.server},
+		op, err = w.open().PrepareDestroy(t.Context(), w.server,
 			packages.DestroyOptions{PlanOptions: options()})
 		w.dryRun(op, err)
 		w.expect("objects", fmt.Sprint(w.server.Refs().Len()), fmt.Sprint(before))

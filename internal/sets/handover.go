@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
@@ -29,7 +30,7 @@ import (
 type Handover struct {
 	From, To Set
 
-	cluster  Cluster
+	cluster  cluster.Writer
 	members  *object.Set // of From, without those of an app that are gone
 	gone     []object.Ref
 	notice   func(string)
@@ -46,7 +47,7 @@ type Handover struct {
 
 // ToApp returns the handover of the package in a folder to an app of a name, whose record is in the
 // namespace of the package's.
-func ToApp(ctx context.Context, c Cluster, r Request, name string) (*Handover, error) {
+func ToApp(ctx context.Context, c cluster.Writer, r Request, name string) (*Handover, error) {
 	opened, err := openPackage(ctx, r)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func ToApp(ctx context.Context, c Cluster, r Request, name string) (*Handover, e
 // ToPackage returns the handover of an app to a package in a folder. The folder is written with the
 // objects as the app deployed them, unless it has an inventory already.
 func ToPackage(
-	ctx context.Context, c Cluster, r Request, folder string, o packages.InitOptions,
+	ctx context.Context, c cluster.Writer, r Request, folder string, o packages.InitOptions,
 ) (*Handover, error) {
 	from := &appSet{request: r}
 	request := r
@@ -156,7 +157,7 @@ func (h *Handover) identify(ctx context.Context) (err error) {
 }
 
 // ownerOf returns what the marks of a set name. A set without a record may have no ID.
-func ownerOf(ctx context.Context, c Cluster, set Set) (owner.Owner, error) {
+func ownerOf(ctx context.Context, c cluster.Writer, set Set) (owner.Owner, error) {
 	h, err := set.History(ctx, c)
 	return owner.Owner{Kind: set.format().owner, ID: h.ID}, err
 }

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -33,7 +34,7 @@ func (e *RenamedError) Error() string {
 // OpenHistory returns the history of a set. That of a set which was destroyed is found by the name
 // of its record. A set without a record and without a history is an error, and so is one that was
 // renamed, a *RenamedError.
-func OpenHistory(ctx context.Context, c Cluster, set Set) (*history.Store, error) {
+func OpenHistory(ctx context.Context, c cluster.Writer, set Set) (*history.Store, error) {
 	found, err := set.History(ctx, c)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func OpenHistory(ctx context.Context, c Cluster, set Set) (*history.Store, error
 // FindHistory returns the history of a request for the record of a package. The record may be gone;
 // then the package is found by what its revisions say. The error is a *RenamedError if the package
 // was renamed.
-func FindHistory(ctx context.Context, c Cluster, r Request) (*history.Store, error) {
+func FindHistory(ctx context.Context, c cluster.Writer, r Request) (*history.Store, error) {
 	set, unfound := Find(ctx, c, r)
 	if unfound == nil {
 		return OpenHistory(ctx, c, set)
@@ -78,7 +79,7 @@ func FindHistory(ctx context.Context, c Cluster, r Request) (*history.Store, err
 
 // resolve sets the ID of a set whose record does not exist any more. The error is a *RenamedError
 // if another record has that ID.
-func resolve(ctx context.Context, c Cluster, s *history.Store, title string) error {
+func resolve(ctx context.Context, c cluster.Writer, s *history.Store, title string) error {
 	if err := s.Resolve(ctx); err != nil || s.Set.ID == "" {
 		return err
 	}
@@ -90,7 +91,7 @@ func resolve(ctx context.Context, c Cluster, s *history.Store, title string) err
 }
 
 // storeOf returns the history of a set, which does not delete what a renamed set has left.
-func storeOf(c Cluster, set history.Set) *history.Store {
+func storeOf(c cluster.Writer, set history.Set) *history.Store {
 	return &history.Store{
 		Cluster: c, Set: set, Exists: func(ctx context.Context, id string) (bool, error) {
 			now, err := recordOf(ctx, c, set.Namespace, id)
@@ -101,7 +102,7 @@ func storeOf(c Cluster, set history.Set) *history.Store {
 
 // recordOf returns the set whose record has an ID; nil if there is none. It looks in all
 // namespaces, or in one if the user may not list the others.
-func recordOf(ctx context.Context, c Cluster, namespace, id string) (*Listed, error) {
+func recordOf(ctx context.Context, c cluster.Writer, namespace, id string) (*Listed, error) {
 	all, err := List(ctx, c, "")
 	if err != nil && apierrors.IsForbidden(err) {
 		all, err = List(ctx, c, namespace)

@@ -21,7 +21,7 @@ import (
 // kapp returns what kapp would do with the same manifests, as in "m: update"; empty for nothing.
 func (w *setWorld) kapp() string {
 	w.t.Helper()
-	s, c := w.open().(*appSet), fullCluster{w.server}
+	s, c := w.open().(*appSet), w.server
 	resources, err := files.Resolve(w.t.Context(), c, s.objects, s.request.scope(), s.request.warn)
 	if err != nil {
 		w.t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/feature/adopt"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -54,7 +55,7 @@ type Listed struct {
 // List returns the sets whose records are in a namespace, or in all namespaces if it is empty, by
 // namespace, name and kind. It sends a list for each format of a record, and returns what could be
 // listed together with an error about the rest.
-func List(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
+func List(ctx context.Context, c cluster.Writer, namespace string) ([]Listed, error) {
 	packaged, failed := packages.List(ctx, c, namespace)
 	named, err := (&app.Store{Cluster: c}).List(ctx, namespace, nil)
 	all := make([]Listed, 0, len(packaged)+len(named))
@@ -69,7 +70,7 @@ func List(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
 }
 
 // ListAll returns the sets of List, and those of other tools, as adopt.List finds them.
-func ListAll(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
+func ListAll(ctx context.Context, c cluster.Writer, namespace string) ([]Listed, error) {
 	all, failed := List(ctx, c, namespace)
 	others, err := adopt.List(ctx, c, namespace)
 	for _, l := range others {
@@ -104,7 +105,7 @@ func joinDistinct(first, second error) error {
 }
 
 // GroupApps returns the names of the apps of a group whose records are in a namespace, sorted.
-func GroupApps(ctx context.Context, c Cluster, namespace, group string) ([]string, error) {
+func GroupApps(ctx context.Context, c cluster.Writer, namespace, group string) ([]string, error) {
 	found, err := (&app.Client{Records: &app.Store{Cluster: c}}).GroupApps(ctx,
 		app.GroupName{Name: group, Namespace: namespace})
 	names := make([]string, len(found))

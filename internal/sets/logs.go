@@ -37,7 +37,7 @@ const manyNamespaces = 8
 
 // Logs prints the logs of a set's pods, and returns how many containers it chose. With Follow it
 // prints those of new pods too, until the context ends.
-func Logs(ctx context.Context, c podlogs.Cluster, r LogsRequest) int {
+func Logs(ctx context.Context, c cluster.Reader, r LogsRequest) int {
 	members := &members{
 		cluster: c, failed: r.Failed, owned: map[object.Ref]bool{}, denied: map[string]bool{},
 	}
@@ -82,7 +82,7 @@ func namespacesOf(refs []object.Ref) []string {
 
 // members finds out which pods belong to a set. Several goroutines may use it.
 type members struct {
-	cluster podlogs.Cluster
+	cluster cluster.Reader
 	failed  func(error)
 
 	mu     sync.Mutex

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/feature/access"
 	"github.com/muster-deploy/muster/internal/feature/managed"
 	"github.com/muster-deploy/muster/internal/object"
@@ -45,7 +46,7 @@ const (
 // objects that it describes and on those that it has deployed. It changes nothing. Kinds that the
 // cluster does not know are returned as well: nothing is known about permissions on them.
 func Needs(
-	ctx context.Context, c Cluster, set Set, warn func(string),
+	ctx context.Context, c cluster.Writer, set Set, warn func(string),
 ) (needs []Need, unknown []schema.GroupKind, err error) {
 	op, err := set.PrepareApply(ctx, c, packages.ApplyOptions{})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/sets/policy/config"
@@ -13,7 +14,7 @@ import (
 // AtNewest returns the set as the newest revision in its history has it, for questions that need
 // no server (Offline); nil if there is no revision. A revision that is no description of the whole
 // set does not count. Secrets lack the data that the history withholds.
-func AtNewest(ctx context.Context, c Cluster, set Set) (*Restored, error) {
+func AtNewest(ctx context.Context, c cluster.Writer, set Set) (*Restored, error) {
 	s, err := OpenHistory(ctx, c, set)
 	if err != nil {
 		return nil, err

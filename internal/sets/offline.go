@@ -39,7 +39,7 @@ var clusterScoped = map[string][]string{
 // namespaces that the set does not describe, and knows all kinds of the set. Assumed are the kinds
 // that neither are built in nor have a definition in the set: their objects are taken to have a
 // namespace. Only plans may be made with it.
-func Offline(set Set) (c Cluster, assumed []schema.GroupKind) {
+func Offline(set Set) (c cluster.Writer, assumed []schema.GroupKind) {
 	o := &offlineCluster{kinds: map[schema.GroupKind]*cluster.Kind{}, described: object.NewSet()}
 	defined := map[schema.GroupKind]bool{}
 	for _, obj := range set.described() {
@@ -71,7 +71,7 @@ func isBuiltin(gk schema.GroupKind) bool {
 // offlineCluster is what Offline returns. The methods of the embedded interface are those of writes
 // and watches, which no plan calls.
 type offlineCluster struct {
-	Cluster
+	cluster.Writer
 	kinds     map[schema.GroupKind]*cluster.Kind
 	described *object.Set
 }

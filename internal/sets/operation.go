@@ -3,6 +3,7 @@ package sets
 import (
 	"context"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
@@ -41,7 +42,7 @@ type Operation struct {
 	// MayBeEmpty means that nothing is pruned because it is not described any more.
 	MayBeEmpty bool
 
-	cluster Cluster
+	cluster cluster.Writer
 	rules   *ready.RuleSet
 	format  formatted
 }

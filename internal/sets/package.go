@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
@@ -95,16 +96,18 @@ func (s *packageSet) described() []manifest.Object {
 	return s.pkg.Objects
 }
 
-func (s *packageSet) holders(ctx context.Context, c Cluster) (object.Ref, []types.UID, error) {
+func (s *packageSet) holders(
+	ctx context.Context, c cluster.Writer,
+) (object.Ref, []types.UID, error) {
 	holders, err := packages.Holders(ctx, c, s.inventory)
 	return s.inventory.Ref, holders, err
 }
 
-func (s *packageSet) forget(ctx context.Context, c Cluster, members *object.Set) error {
+func (s *packageSet) forget(ctx context.Context, c cluster.Writer, members *object.Set) error {
 	return packages.Forget(ctx, c, s.inventory, members)
 }
 
-func (s *packageSet) remove(ctx context.Context, c Cluster) error {
+func (s *packageSet) remove(ctx context.Context, c cluster.Writer) error {
 	store := inventory.NewStore(c, s.inventory, true)
 	if _, err := store.Load(ctx); err != nil {
 		return err
@@ -132,7 +135,7 @@ func (s *packageSet) Expected() (cluster, where string) { return s.inventory.Exp
 
 // PrepareApply returns the operation that applies the package.
 func (s *packageSet) PrepareApply(
-	ctx context.Context, c Cluster, o packages.ApplyOptions,
+	ctx context.Context, c cluster.Writer, o packages.ApplyOptions,
 ) (*Operation, error) {
 	o.Rules, o.Notice = s.rules, s.request.Notice
 	op, err := s.pkg.Prepare(ctx, c, s.request.scope(), o)
@@ -144,7 +147,7 @@ func (s *packageSet) PrepareApply(
 
 // PrepareDestroy returns the operation that deletes what the package deployed.
 func (s *packageSet) PrepareDestroy(
-	ctx context.Context, c Cluster, o packages.DestroyOptions,
+	ctx context.Context, c cluster.Writer, o packages.DestroyOptions,
 ) (*Operation, error) {
 	o.Notice = s.request.Notice
 	op, err := packages.PrepareDestroy(c, s.inventory, o)
@@ -158,13 +161,15 @@ func (s *packageSet) PrepareDestroy(
 }
 
 // Targets returns the objects that the inventory lists.
-func (s *packageSet) Targets(ctx context.Context, c Cluster) (*packages.StatusTargets, error) {
+func (s *packageSet) Targets(
+	ctx context.Context, c cluster.Writer,
+) (*packages.StatusTargets, error) {
 	return packages.LocalMembers(ctx, c, s.inventory, s.request.Notice)
 }
 
 // PrepareRename returns how the inventory, in the cluster and in its file, gets another name and
 // namespace.
-func (s *packageSet) PrepareRename(c Cluster, namespace, name string) (*Renaming, error) {
+func (s *packageSet) PrepareRename(c cluster.Writer, namespace, name string) (*Renaming, error) {
 	r, err := packages.PrepareRename(s.request.folder(), s.inventory, namespace, name)
 	if err != nil {
 		return nil, err
@@ -181,12 +186,12 @@ func (s *packageSet) PrepareRename(c Cluster, namespace, name string) (*Renaming
 }
 
 // Mark returns the annotation with the ID of the inventory.
-func (s *packageSet) Mark(context.Context, Cluster) (Mark, error) {
+func (s *packageSet) Mark(context.Context, cluster.Writer) (Mark, error) {
 	return Mark{Text: packages.Mark(s.inventory), Annotation: true}, nil
 }
 
 // History returns the inventory for its history.
-func (s *packageSet) History(context.Context, Cluster) (history.Set, error) {
+func (s *packageSet) History(context.Context, cluster.Writer) (history.Set, error) {
 	return packageHistory(s.inventory), nil
 }
 
@@ -205,7 +210,7 @@ type packageWork struct {
 }
 
 // operation returns the operation on the package with the given part.
-func (s *packageSet) operation(c Cluster, w packageWork) *Operation {
+func (s *packageSet) operation(c cluster.Writer, w packageWork) *Operation {
 	op := &Operation{
 		Locked: s.lock(), Described: w.Described(), Manifests: w.Manifests(),
 		cluster: c, rules: w.Rules, format: w,

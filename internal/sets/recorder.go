@@ -80,7 +80,7 @@ type Recorder struct {
 }
 
 // NewRecorder returns a recorder of an operation.
-func NewRecorder(c Cluster, op *Operation, o HistoryOptions) *Recorder {
+func NewRecorder(c cluster.Writer, op *Operation, o HistoryOptions) *Recorder {
 	return &Recorder{
 		Operation: op, options: o, changes: map[history.Change]int{}, causes: map[int]ready.Cause{},
 		evidence: newEvidence(), created: object.NewSet(), wrote: object.NewSet(),

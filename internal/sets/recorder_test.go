@@ -19,7 +19,6 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -109,7 +108,7 @@ func TestRecorder(t *testing.T) {
 			o.Now = func() time.Time { now = now.Add(time.Second); return now }
 			op := recorded(tc.destroys)
 			op.format = emitter{events: tc.events, err: tc.err}
-			r := NewRecorder(fullCluster{Cluster: server}, op, o)
+			r := NewRecorder(server, op, o)
 			passed := 0
 			summary, err := r.Run(t.Context(), realRun, func(event.Event) { passed++ })
 			if err != tc.err || passed != len(tc.events) {
@@ -160,7 +159,7 @@ func TestRecorderKnown(t *testing.T) {
 		op := recorded(false,
 			event.Event{Kind: event.Acted, Op: plan.Unchanged, Outcome: event.Succeeded})
 		op.Basis.Partial = partial
-		r := NewRecorder(fullCluster{server}, op, o)
+		r := NewRecorder(server, op, o)
 		r.unseen = unseen
 		_, err := r.Run(t.Context(), realRun, func(event.Event) {})
 		if err := errors.Join(err, r.Record(t.Context(), true)); err != nil {
@@ -205,7 +204,7 @@ func TestRecorderOfOtherFiles(t *testing.T) {
 	record := func(done bool) int {
 		t.Helper()
 		op := recorded(false, unchanged)
-		r := NewRecorder(fullCluster{server}, op, HistoryOptions{Limit: 9, Now: time.Now,
+		r := NewRecorder(server, op, HistoryOptions{Limit: 9, Now: time.Now,
 			Describe: func(context.Context) history.Meta { return history.Meta{} }})
 		if _, err := r.Run(t.Context(), realRun, func(event.Event) {}); err != nil {
 			t.Fatal(err)
@@ -229,23 +228,6 @@ func TestRecorderOfOtherFiles(t *testing.T) {
 	}
 }
 
-// fullCluster is a cluster in memory of which the history is used alone.
-type fullCluster struct {
-	*enginetest.Cluster
-}
-
-func (fullCluster) Host() string { return "" }
-
-func (fullCluster) Schemas(
-	context.Context, []schema.GroupVersion,
-) (map[schema.GroupVersion]*openapi.Document, error) {
-	return nil, nil
-}
-
-func (fullCluster) DelayedBindingClasses(context.Context) (map[string]bool, error) {
-	return nil, nil
-}
-
 // A set that was destroyed leaves no history, and errors name missing permissions.
 func TestRecorderDestroys(t *testing.T) {
 	server := &enginetest.Cluster{}
@@ -259,7 +241,7 @@ func TestRecorderDestroys(t *testing.T) {
 		t.Helper()
 		gone := event.Event{Kind: event.Acted, Op: plan.Delete, Outcome: event.Succeeded}
 		op := recorded(true, gone)
-		r := NewRecorder(fullCluster{server}, op, o)
+		r := NewRecorder(server, op, o)
 		_, kept := r.Run(t.Context(), engine.Options{DryRun: mode}, func(event.Event) {})
 		if kept != nil {
 			return kept
@@ -305,7 +287,7 @@ func TestRecorderWithoutLock(t *testing.T) {
 	if _, err := store.Write(t.Context(), history.Revision{}); err != nil {
 		t.Fatal(err)
 	}
-	r := NewRecorder(fullCluster{server}, recorded(true),
+	r := NewRecorder(server, recorded(true),
 		HistoryOptions{Limit: 1, Now: time.Now})
 	lost := errors.New("the lock is lost")
 	ctx := cluster.Guard(t.Context(), func(context.Context) error { return lost })
@@ -332,7 +314,7 @@ func TestRecorderEvidence(t *testing.T) {
 			Status: ready.Status{Message: "0 of 2 pods"}},
 	}...)
 	op.Basis.Partial = "why"
-	r := NewRecorder(fullCluster{Cluster: server}, op, HistoryOptions{
+	r := NewRecorder(server, op, HistoryOptions{
 		Limit: 1, Now: time.Now, Describe: func(context.Context) history.Meta { return history.Meta{} },
 	})
 	if _, err := r.Run(t.Context(), realRun, func(event.Event) {}); err != nil {

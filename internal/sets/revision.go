@@ -121,7 +121,7 @@ func (e *OtherSetError) Error() string {
 // OpenRevisions returns the set that a request names, without its manifests, and its history. The
 // folder and the record may be gone if there are revisions.
 func OpenRevisions(
-	ctx context.Context, c Cluster, r Request,
+	ctx context.Context, c cluster.Writer, r Request,
 ) (Set, *history.Store, error) {
 	if r.Record != "" {
 		s, err := FindHistory(ctx, c, r)
@@ -140,7 +140,9 @@ func OpenRevisions(
 }
 
 // openRevisionSet returns the set of a history, without its manifests.
-func openRevisionSet(ctx context.Context, c Cluster, r Request, s *history.Store) (Set, error) {
+func openRevisionSet(
+	ctx context.Context, c cluster.Writer, r Request, s *history.Store,
+) (Set, error) {
 	if r.Record == "" {
 		return OpenRecord(ctx, r)
 	}
@@ -169,7 +171,7 @@ func openRevisionSet(ctx context.Context, c Cluster, r Request, s *history.Store
 // asks the server about objects whose version is not served any more. The error is a
 // *history.NotFoundError, a *history.PartError, or an *OtherSetError.
 func AtRevision(
-	ctx context.Context, c Cluster, r Request, s *history.Store, number int,
+	ctx context.Context, c cluster.Writer, r Request, s *history.Store, number int,
 ) (*Restored, error) {
 	base, err := openRevisionSet(ctx, c, r, s)
 	if err != nil {
@@ -209,7 +211,7 @@ func AtRevision(
 // from live Secrets: if it is the same as it was, the object is complete; else it is a loss, and
 // the Secret is not changed.
 func (r *Restored) completeSecrets(
-	ctx context.Context, c Cluster, s *history.Store,
+	ctx context.Context, c cluster.Writer, s *history.Store,
 ) ([]history.Object, error) {
 	objects := r.Revision.Objects
 	var targets []cluster.Target
@@ -268,7 +270,7 @@ func (r *Restored) newest(ctx context.Context, s *history.Store) map[object.Ref]
 
 // convert returns the objects whose kinds are served, in a version that is served.
 func (r *Restored) convert(
-	ctx context.Context, c Cluster, objects []history.Object,
+	ctx context.Context, c cluster.Writer, objects []history.Object,
 ) ([]history.Object, error) {
 	for _, obj := range objects {
 		if obj.GetKind() == "CustomResourceDefinition" {
@@ -307,7 +309,7 @@ const conversionManager = "muster-conversion"
 // only if the server accepts all fields of the object in that version. Otherwise the reason says
 // why the object cannot be written.
 func convert(
-	ctx context.Context, c Cluster, obj history.Object,
+	ctx context.Context, c cluster.Writer, obj history.Object,
 ) (converted history.Object, reason string, err error) {
 	gvk := obj.GroupVersionKind()
 	kind, err := c.Kind(ctx, gvk.GroupKind())
@@ -415,7 +417,7 @@ type restoredFiles struct {
 
 // PrepareApply returns the operation that restores the revision, with the options of its run.
 func (r *Restored) PrepareApply(
-	ctx context.Context, c Cluster, o packages.ApplyOptions,
+	ctx context.Context, c cluster.Writer, o packages.ApplyOptions,
 ) (*Operation, error) {
 	o.PlanOptions = r.Options(o.PlanOptions)
 	if o.ForceConflicts && !o.ServerSide {

@@ -35,7 +35,7 @@ func TestAtRevision(t *testing.T) {
 		server.Serve(schema.GroupKind{Kind: kind}, true)
 	}
 	server.Serve(schema.GroupKind{Group: "kpt.dev", Kind: "ResourceGroup"}, true)
-	c := fullCluster{server}
+	c := server
 	set := history.Set{
 		Namespace: "shop", Name: "web", Record: "resourcegroup.kpt.dev/web", ID: "id-1",
 	}

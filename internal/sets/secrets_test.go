@@ -120,7 +120,7 @@ func (w *setWorld) observe(said *bytes.Buffer, serverSide bool) {
 	w.t.Helper()
 	o := options()
 	o.ServerSide, o.Conflicts, o.InventoryPolicy = serverSide, plan.TakeAll, "adopt"
-	op, err := w.open().PrepareApply(w.t.Context(), fullCluster{w.server},
+	op, err := w.open().PrepareApply(w.t.Context(), w.server,
 		packages.ApplyOptions{PlanOptions: o})
 	if err != nil {
 		w.t.Fatal(err)

@@ -15,34 +15,17 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/muster-deploy/muster/internal/feature/adopt"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/openapi"
 	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/sets/app"
 	"github.com/muster-deploy/muster/internal/sets/input/files"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
-
-// Cluster is what operations on sets need of a cluster.
-type Cluster interface {
-	packages.Cluster
-	app.Cluster
-	history.Cluster
-	adopt.Cluster
-	User(context.Context) (string, error) // as the API server knows the user
-	// Schemas returns the OpenAPI documents of group versions, and an error about those that could
-	// not be read.
-	Schemas(
-		context.Context, []schema.GroupVersion,
-	) (map[schema.GroupVersion]*openapi.Document, error)
-}
 
 // Request names a set: an app by its name, a package by its folder or by its record.
 type Request struct {
@@ -87,11 +70,11 @@ type Set interface {
 	// described returns the objects of its files; none if only the record is known.
 	described() []manifest.Object
 	// holders returns the record in the cluster and the UIDs of all objects that it consists of.
-	holders(context.Context, Cluster) (object.Ref, []types.UID, error)
+	holders(context.Context, cluster.Writer) (object.Ref, []types.UID, error)
 	// forget deletes the record of a set whose members belong to another one.
-	forget(ctx context.Context, c Cluster, members *object.Set) error
+	forget(ctx context.Context, c cluster.Writer, members *object.Set) error
 	// remove deletes the record, and leaves all objects.
-	remove(context.Context, Cluster) error
+	remove(context.Context, cluster.Writer) error
 	// restored returns the set as a revision describes it.
 	restored(restoredFiles) (Set, error)
 	// Name returns the name of the set and the namespace of its record.
@@ -100,20 +83,20 @@ type Set interface {
 	// for any.
 	Expected() (cluster, where string)
 	// PrepareApply returns the operation that makes the cluster the same as the set.
-	PrepareApply(context.Context, Cluster, packages.ApplyOptions) (*Operation, error)
+	PrepareApply(context.Context, cluster.Writer, packages.ApplyOptions) (*Operation, error)
 	// PrepareDestroy returns the operation that deletes all objects of the set.
-	PrepareDestroy(context.Context, Cluster, packages.DestroyOptions) (*Operation, error)
+	PrepareDestroy(context.Context, cluster.Writer, packages.DestroyOptions) (*Operation, error)
 	// Targets returns the objects of the set in the cluster.
-	Targets(context.Context, Cluster) (*packages.StatusTargets, error)
+	Targets(context.Context, cluster.Writer) (*packages.StatusTargets, error)
 	// PrepareRename returns how the record of the set gets another name and namespace. Objects do not
 	// change.
-	PrepareRename(c Cluster, namespace, name string) (*Renaming, error)
+	PrepareRename(c cluster.Writer, namespace, name string) (*Renaming, error)
 	// Uses returns which permissions commands on the set use.
 	Uses() Uses
 	// Mark returns what marks the objects of the set in the cluster.
-	Mark(context.Context, Cluster) (Mark, error)
+	Mark(context.Context, cluster.Writer) (Mark, error)
 	// History returns the set for its history. It has no ID if there is no record that knows it.
-	History(context.Context, Cluster) (history.Set, error)
+	History(context.Context, cluster.Writer) (history.Set, error)
 }
 
 // Mark is the label, or the annotation, that all objects of a set carry.
@@ -164,7 +147,7 @@ func OpenRecord(ctx context.Context, r Request) (Set, error) {
 }
 
 // Find returns the package with the record of a request.
-func Find(ctx context.Context, c Cluster, r Request) (Set, error) {
+func Find(ctx context.Context, c cluster.Writer, r Request) (Set, error) {
 	inv, err := packages.FindInventory(ctx, c, r.Namespace, r.Record)
 	if err != nil {
 		return nil, hintRecord(ctx, c, KindPackage, r.Namespace, r.Record, err)

@@ -15,7 +15,9 @@ import (
 
 // hintRecord adds to the error of a set without a record what could be meant: another namespace, if
 // that of the set does not exist, or another set in it. What cannot be listed adds nothing.
-func hintRecord(ctx context.Context, c Cluster, kind, namespace, name string, err error) error {
+func hintRecord(
+	ctx context.Context, c cluster.Writer, kind, namespace, name string, err error,
+) error {
 	if !errors.As(err, new(*NoRecordError)) && !errors.As(err, new(*packages.NoRecordError)) {
 		return err
 	}
@@ -38,7 +40,7 @@ func hintRecord(ctx context.Context, c Cluster, kind, namespace, name string, er
 }
 
 // Similar returns what could be meant by a set that has no record; empty if nothing is known.
-func Similar(ctx context.Context, c Cluster, set Set) string {
+func Similar(ctx context.Context, c cluster.Writer, set Set) string {
 	namespace, name := set.Name()
 	none := &NoRecordError{set.Title(), namespace}
 	hinted := hintRecord(ctx, c, set.format().kind, namespace, name, none)
@@ -48,7 +50,7 @@ func Similar(ctx context.Context, c Cluster, set Set) string {
 
 // hintNamespace reports whether a namespace is known not to exist, and returns which one could be
 // meant.
-func hintNamespace(ctx context.Context, c Cluster, name string) (hint string, missing bool) {
+func hintNamespace(ctx context.Context, c cluster.Writer, name string) (hint string, missing bool) {
 	ref := object.Ref{Kind: plan.NamespaceKind.Kind, Name: name}
 	live, err := c.Read(ctx, []cluster.Target{{Ref: ref}})
 	if err != nil || live.Objects[ref] != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/manifest"
@@ -35,7 +36,7 @@ type State struct {
 
 // States opens the states of one set.
 type States struct {
-	Cluster Cluster
+	Cluster cluster.Writer
 	Request Request
 	// ServerSide compares with the cluster by a dry run of a server-side apply.
 	ServerSide bool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/packages"
 )
@@ -12,7 +13,7 @@ import (
 // revision, so that their next apply brings those back; empty if they do not, or cannot be read.
 // The request names the files.
 func (r *Restored) UndoneBy(
-	ctx context.Context, c Cluster, request Request, heads []history.Head,
+	ctx context.Context, c cluster.Writer, request Request, heads []history.Head,
 ) string {
 	folder := request.folder()
 	if folder == "" || folder == packages.Stdin {

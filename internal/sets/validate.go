@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 )
@@ -118,7 +119,8 @@ func (v *Validation) Err(isRevision bool) (*ValidationError, []Finding) {
 // to the server, in a dry run: what the server accepts has none. Kubectl returns a command of
 // kubectl for the cluster; nil is for the current context.
 func Validate(
-	ctx context.Context, c Cluster, op *Operation, locked bool, kubectl func(words ...string) string,
+	ctx context.Context, c cluster.Writer, op *Operation, locked bool,
+	kubectl func(words ...string) string,
 ) (*Validation, error) {
 	v := &Validation{}
 	fields := &fieldCheck{cluster: c, op: op}

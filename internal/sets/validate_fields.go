@@ -22,7 +22,7 @@ import (
 
 // fieldCheck finds fields that the server does not know.
 type fieldCheck struct {
-	cluster Cluster
+	cluster cluster.Writer
 	op      *Operation
 
 	writes     map[object.Ref]plan.Op // objects that would be created or updated

@@ -16,7 +16,8 @@ import (
 // record, would be created, with what to do: they neither exist nor are in the set, or are being
 // deleted.
 func missingNamespaces(
-	ctx context.Context, c Cluster, op *Operation, locked bool, kubectl func(words ...string) string,
+	ctx context.Context, c cluster.Writer, op *Operation, locked bool,
+	kubectl func(words ...string) string,
 ) (map[string]string, error) {
 	known := map[string]bool{"": true, op.Locked.Namespace: locked || op.Recorded}
 	for name, exists := range op.Plan.Namespaces {

@@ -23,7 +23,7 @@ import (
 
 // describedCluster is a cluster in memory that has schemas.
 type describedCluster struct {
-	fullCluster
+	*enginetest.Cluster
 	documents map[schema.GroupVersion]*openapi.Document
 	broken    error // of the schemas
 	refused   error // of reads
@@ -51,7 +51,7 @@ func (c *describedCluster) Read(
 	if c.refused != nil {
 		return nil, c.refused
 	}
-	return c.fullCluster.Read(ctx, targets)
+	return c.Cluster.Read(ctx, targets)
 }
 
 func (c *describedCluster) Schemas(
@@ -194,7 +194,7 @@ func TestValidate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &tc.cluster
-			c.fullCluster, c.documents = fullCluster{Cluster: &enginetest.Cluster{}}, documentsOf(t)
+			c.Cluster, c.documents = &enginetest.Cluster{}, documentsOf(t)
 			op := plannedFor(t, tc.set)
 			if strings.HasPrefix(name, "a namespace that leaves") {
 				op.Described = op.Described[:1]
@@ -222,7 +222,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestValidateTheNamespaceOfTheRecord(t *testing.T) {
-	c := &describedCluster{fullCluster: fullCluster{Cluster: &enginetest.Cluster{}}}
+	c := &describedCluster{Cluster: &enginetest.Cluster{}}
 	op := plannedFor(t, good)
 	for _, tc := range []struct {
 		locked, recorded, found bool

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
@@ -48,7 +49,7 @@ func newOutput() cli.Choice {
 // set returns the set, and connects to its cluster.
 func (t *target) set(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (set lock.Set, c lock.Cluster, err error) {
+) (set lock.Set, c cluster.Writer, err error) {
 	switch {
 	case t.app != "" && t.record != "":
 		err = errors.New("--app names an app and --record a package: give one of them")
@@ -90,7 +91,7 @@ func (t *target) set(
 // recordSet returns the package with a record. The first run of one whose files do not name the
 // record locks it before there is a record.
 func recordSet(
-	ctx context.Context, c sets.Cluster, namespace, name string,
+	ctx context.Context, c cluster.Writer, namespace, name string,
 ) (set lock.Set, err error) {
 	inv, err := packages.FindInventory(ctx, c, namespace, name)
 	if err == nil {

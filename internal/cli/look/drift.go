@@ -11,6 +11,7 @@ import (
 	"github.com/muster-deploy/muster/internal/base/boundedio"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/feature/artifact"
 	"github.com/muster-deploy/muster/internal/feature/drift"
 	"github.com/muster-deploy/muster/internal/feature/managed"
@@ -71,7 +72,7 @@ func (f *DriftFlags) Add(cmd *cobra.Command) {
 // DriftResult is the result of a comparison.
 type DriftResult struct {
 	Request  sets.Request
-	Cluster  sets.Cluster
+	Cluster  cluster.Writer
 	Baseline *sets.Baseline
 	Options  drift.Options
 	Drift    *sets.Drift

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -107,7 +108,7 @@ func (f *graphFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args
 // open reads the set, and connects if the cluster is to be asked.
 func (f *graphFlags) open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (sets.Set, sets.Cluster, error) {
+) (sets.Set, cluster.Writer, error) {
 	if f.live {
 		return f.Open(ctx, env, kube, args, nil)
 	}

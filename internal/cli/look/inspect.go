@@ -90,7 +90,7 @@ func (f *inspectFlags) show(
 	document, printed := f.output.Value != outputTable, false
 	_, err = f.status.Run(ctx, env, packageflags.StatusForm{
 		Rules: rules, JSON: document, Children: packages.AllChildRows,
-		Targets: func(ctx context.Context) (*packages.StatusTargets, packages.Cluster, error) {
+		Targets: func(ctx context.Context) (*packages.StatusTargets, cluster.Writer, error) {
 			m, client, err := f.targets(ctx, env, kube, args)
 			if err == nil && !document {
 				err = PrintSet(env, env.Out, f.Managed)
@@ -120,7 +120,7 @@ func (f *inspectFlags) show(
 // targets connects and returns the objects of the set that the filters match.
 func (f *inspectFlags) targets(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (*packages.StatusTargets, packages.Cluster, error) {
+) (*packages.StatusTargets, cluster.Writer, error) {
 	matching, err := f.filter.ResourceFilter(env.Now())
 	if err != nil {
 		return nil, nil, err

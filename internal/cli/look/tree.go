@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/feature/livetree"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
@@ -99,7 +100,7 @@ func (f *treeFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 
 // show prints the tree of a set.
 func (f *treeFlags) show(
-	ctx context.Context, env *cli.Env, set sets.Set, client sets.Cluster,
+	ctx context.Context, env *cli.Env, set sets.Set, client cluster.Writer,
 	targets *packages.StatusTargets,
 ) error {
 	refs := targets.All.Refs()
@@ -161,7 +162,7 @@ func (p *treePrinter) print(roots []*livetree.Node) error {
 }
 
 // watch prints a tree and its changes until the context ends.
-func (p *treePrinter) watch(ctx context.Context, c livetree.Cluster, o livetree.Options) error {
+func (p *treePrinter) watch(ctx context.Context, c cluster.Reader, o livetree.Options) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	handle := p.printChanges

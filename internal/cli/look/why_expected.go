@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/feature/livetree"
@@ -22,7 +23,7 @@ import (
 // wanted are the objects that are asked about.
 type wanted struct {
 	expected
-	client  sets.Cluster
+	client  cluster.Writer
 	judge   *ready.RuleSet
 	refs    []object.Ref
 	missing []object.Ref // among them, or not asked about: what the last run was to create
@@ -86,7 +87,7 @@ type expected struct {
 // expect reads what the newest revision and the files of a set say. Without files, the revision
 // says what waits for what. Errors leave out what is not known.
 func (f *whyFlags) expect(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, folder []string, set sets.Set, c sets.Cluster,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, folder []string, set sets.Set, c cluster.Writer,
 ) expected {
 	var found expected
 	newest, err := sets.AtNewest(ctx, c, set)
@@ -205,7 +206,7 @@ func (x expected) explainMissing(u *unready) {
 }
 
 // runOf returns the run that holds the lock of a set; nil if none does, or the user may not see it.
-func runOf(ctx context.Context, c sets.Cluster, locks []lock.Set) *lock.Info {
+func runOf(ctx context.Context, c cluster.Writer, locks []lock.Set) *lock.Info {
 	for _, set := range locks {
 		if info, err := lock.Get(ctx, c, set); err == nil && info != nil {
 			return info

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/base/limit"
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -22,7 +23,7 @@ import (
 type StatusForm struct {
 	Rules []ready.Rule
 	// Targets connects and returns the objects to show.
-	Targets func(context.Context) (*packages.StatusTargets, packages.Cluster, error)
+	Targets func(context.Context) (*packages.StatusTargets, cluster.Writer, error)
 	// Printer returns the printer of the statuses.
 	Printer func(io.Writer, *packages.StatusTargets, view.ChildRows) view.Printer
 	JSON    bool // nothing but JSON is printed to the standard output
@@ -33,7 +34,7 @@ type StatusForm struct {
 	Ends  bool
 	Stall limit.Time
 	// Children returns the function that reads child objects; nil is that of kpt live.
-	Children func(context.Context, packages.Cluster, *ready.RuleSet) view.ChildRows
+	Children func(context.Context, cluster.Writer, *ready.RuleSet) view.ChildRows
 }
 
 // Run shows the status of objects, and reports whether the awaited state was reached.
@@ -104,7 +105,7 @@ func summaryPlan(refs []object.Ref, until engine.Until) *plan.Plan {
 
 // awaitFree returns a channel that is closed as soon as no run holds one of some locks. If they
 // cannot be read, it is never closed.
-func awaitFree(ctx context.Context, c lock.Cluster, sets []lock.Set) <-chan struct{} {
+func awaitFree(ctx context.Context, c cluster.Writer, sets []lock.Set) <-chan struct{} {
 	free := make(chan struct{})
 	go func() { // it ends with the context
 		if lock.AwaitFree(ctx, c, sets) == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/output"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/feature/adopt"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -206,7 +207,7 @@ func (f *adoptFlags) names(args []string) (set, folder, app string) {
 // open sets the request and connects.
 func (f *adoptFlags) open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (sets.Cluster, error) {
+) (cluster.Writer, error) {
 	name, folder, app := f.names(args)
 	f.App = app // the client of apps
 	to, err := f.Request(ctx, env, kube, []string{folder}, nil)
@@ -228,7 +229,7 @@ func (f *adoptFlags) open(
 
 // prepare returns the operation that marks the objects as those of the new set.
 func (f *adoptFlags) prepare(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, client sets.Cluster,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, client cluster.Writer,
 ) (t setflags.Target, op *sets.Operation, err error) {
 	if f.adoption, err = sets.PrepareAdoption(ctx, client, f.request); err != nil {
 		return t, nil, err

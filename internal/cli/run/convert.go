@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/output"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -143,7 +144,7 @@ func (f *convertFlags) run(
 // open finds the two sets.
 func (f *convertFlags) open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (sets.Cluster, error) {
+) (cluster.Writer, error) {
 	request, err := f.Request(ctx, env, kube, args[:1], nil)
 	if err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func expected(set sets.Set) cli.ExpectedCluster {
 
 // prepare returns the operation that marks the objects as those of the new set.
 func (f *convertFlags) prepare(
-	ctx context.Context, env *cli.Env, kube *cli.Kube, client sets.Cluster,
+	ctx context.Context, env *cli.Env, kube *cli.Kube, client cluster.Writer,
 ) (t setflags.Target, op *sets.Operation, err error) {
 	options := f.ApplyOptions(f.dryRun.Mode(false) != engine.DryRunNone, env.Notice)
 	options.PlanOptions = f.options(env.Now())

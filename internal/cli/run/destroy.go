@@ -14,6 +14,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/output"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -130,7 +131,7 @@ func (f *destroyFlags) run(
 	r.show.Statuses, r.show.Waves = f.Statuses, f.Options(nil).Waves()
 	var (
 		set       sets.Set
-		connected sets.Cluster
+		connected cluster.Writer
 		op        *sets.Operation
 	)
 	r.check = func(ctx context.Context, op *sets.Operation) error {
@@ -173,7 +174,7 @@ func (f *destroyFlags) run(
 // misspelled. For a folder, which names its record itself, or with --ignore-not-found, and for an
 // app whose history was kept, it prints that nothing is to be deleted.
 func (f *destroyFlags) checkAbsent(
-	ctx context.Context, env *cli.Env, c sets.Cluster, set sets.Set,
+	ctx context.Context, env *cli.Env, c cluster.Writer, set sets.Set,
 ) error {
 	if f.App != "" && f.pruned == nil && !f.absent {
 		if _, none := sets.OpenHistory(ctx, c, set); none != nil {
@@ -197,7 +198,7 @@ func isUnawaited(step plan.Step) bool { return step.Op == plan.Delete && !step.W
 
 // noteLeaving prints which objects of a set are still being deleted after a run that did not wait
 // for them.
-func noteLeaving(ctx context.Context, env *cli.Env, c sets.Cluster, set sets.Set) {
+func noteLeaving(ctx context.Context, env *cli.Env, c cluster.Writer, set sets.Set) {
 	targets, err := set.Targets(ctx, c)
 	if err != nil || targets.All.Len() == 0 {
 		return // the record is gone

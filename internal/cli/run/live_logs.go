@@ -23,7 +23,7 @@ import (
 
 // logSource reads logs for the screen of a run.
 type logSource struct {
-	cluster podlogs.Cluster // nil until the set is connected
+	cluster cluster.Reader // nil until the set is connected
 	now     func() time.Time
 	begin   func() (context.Context, context.CancelFunc) // a context for reading one log
 }

@@ -36,7 +36,7 @@ func recordsOf(locked ...lock.Set) (records []managed.Record) {
 // refuseManaged returns an error if the controller keeps the set of one of the records, and would
 // undo what a command changes.
 func refuseManaged(
-	ctx context.Context, env *cli.Env, c managed.Cluster, records []managed.Record,
+	ctx context.Context, env *cli.Env, c cluster.Writer, records []managed.Record,
 ) error {
 	for _, record := range records {
 		unknown, err := managed.CheckOwner(ctx, c, record)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/feature/managed"
-	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/sets"
 )
 
@@ -115,7 +115,7 @@ func (f *renameFlags) run(
 
 // locked renames a set while both its names are locked.
 func (f *renameFlags) locked(
-	ctx context.Context, env *cli.Env, client lock.Cluster, r *sets.Renaming,
+	ctx context.Context, env *cli.Env, client cluster.Writer, r *sets.Renaming,
 ) (changed bool, err error) {
 	run := ctx
 	for _, set := range r.Locks {

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/output"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -33,7 +34,7 @@ type restoration struct {
 	*sets.Restored
 	heads   []history.Head
 	store   *history.Store
-	cluster sets.Cluster
+	cluster cluster.Writer
 	request sets.Request
 }
 
@@ -141,7 +142,7 @@ func (f *rollbackFlags) prepare(
 	if err != nil {
 		return t, nil, err
 	}
-	client := store.Cluster.(sets.Cluster) // OpenHistory connects to one
+	client := store.Cluster.(cluster.Writer) // OpenHistory connects to one
 	heads, err := store.List(ctx)
 	if err != nil {
 		return t, nil, err
@@ -180,7 +181,7 @@ var settings = map[string]sets.Setting{
 // restore returns the operation that restores a revision, with the options of the revision but for
 // those of some flags.
 func (f *applyFlags) restore(
-	ctx context.Context, env *cli.Env, restored *sets.Restored, c sets.Cluster, flags []string,
+	ctx context.Context, env *cli.Env, restored *sets.Restored, c cluster.Writer, flags []string,
 	dryRun bool,
 ) (*sets.Operation, error) {
 	options := f.ApplyOptions(dryRun, env.Notice)

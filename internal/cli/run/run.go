@@ -70,7 +70,7 @@ type run struct {
 	// locks are held besides that of the operation, from before it is prepared, in the cluster
 	// locksIn; finish is called at last, if the run has succeeded. It may be nil.
 	locks   []lock.Set
-	locksIn lock.Cluster
+	locksIn cluster.Writer
 	finish  func(context.Context) error
 	mayAsk  bool // no lock is held while the plan is made
 

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/look"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/feature/managed"
@@ -142,7 +143,7 @@ func (f *statusFlags) show(
 	met, err := f.Run(ctx, env, packageflags.StatusForm{
 		Rules: rules, JSON: f.output.Value == view.OutputJSON, Strict: true, Causes: true,
 		Ends: true, Stall: f.stall.value(f.Timeout),
-		Targets: func(ctx context.Context) (*packages.StatusTargets, packages.Cluster, error) {
+		Targets: func(ctx context.Context) (*packages.StatusTargets, cluster.Writer, error) {
 			m, client, err := f.targets(ctx, env, kube, args)
 			if err == nil {
 				hidden = m.Hidden
@@ -162,7 +163,7 @@ func (f *statusFlags) show(
 // targets connects and returns the objects to show.
 func (f *statusFlags) targets(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (*packages.StatusTargets, packages.Cluster, error) {
+) (*packages.StatusTargets, cluster.Writer, error) {
 	if f.Remote() {
 		namespace, err := kube.NamespaceFlag()
 		if err != nil {

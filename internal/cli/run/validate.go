@@ -74,7 +74,7 @@ func (v *validateFlag) ofDryRuns() string {
 // check validates the objects of an operation, and prints warnings. The error that it returns first
 // is about the set, nil if it may be written. Locked is that of sets.Validate.
 func (v *validateFlag) check(
-	ctx context.Context, env *cli.Env, c sets.Cluster, op *sets.Operation, locked bool,
+	ctx context.Context, env *cli.Env, c cluster.Writer, op *sets.Operation, locked bool,
 ) (*sets.ValidationError, error) {
 	if v.value() == sets.ValidateIgnore {
 		return nil, nil
@@ -101,7 +101,7 @@ func (v *validateFlag) check(
 
 // checkRun returns an error if nothing must be written. It prints warnings.
 func (v *validateFlag) checkRun(
-	ctx context.Context, env *cli.Env, c sets.Cluster, op *sets.Operation, locked bool,
+	ctx context.Context, env *cli.Env, c cluster.Writer, op *sets.Operation, locked bool,
 ) error {
 	refused, err := v.check(ctx, env, c, op, locked)
 	if err != nil || refused == nil {

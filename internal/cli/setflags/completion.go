@@ -61,7 +61,7 @@ func completeObjects(cmd *cobra.Command, kube *cli.Kube) {
 }
 
 // namesOf returns the names of the sets of a kind in the namespace.
-func namesOf(ctx context.Context, c sets.Cluster, kube *cli.Kube, kind string) []string {
+func namesOf(ctx context.Context, c cluster.Writer, kube *cli.Kube, kind string) []string {
 	namespace, _, err := kube.Namespace()
 	if err != nil {
 		return nil

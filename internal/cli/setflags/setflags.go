@@ -18,6 +18,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/artifactflags"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/feature/artifact"
 	"github.com/muster-deploy/muster/internal/feature/managed"
 	"github.com/muster-deploy/muster/internal/history"
@@ -168,7 +169,7 @@ func checkPackage(arg string) error {
 // Open reads the set with its files and connects.
 func (f *Flags) Open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
-) (sets.Set, sets.Cluster, error) {
+) (sets.Set, cluster.Writer, error) {
 	r, err := f.Request(ctx, env, kube, args, ruleFiles)
 	if err != nil {
 		return nil, nil, err
@@ -222,7 +223,7 @@ func checkFiles(r sets.Request) error {
 // OpenRecord reads what names the record of the set, and connects.
 func (f *Flags) OpenRecord(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
-) (sets.Set, sets.Cluster, error) {
+) (sets.Set, cluster.Writer, error) {
 	r, err := f.Request(ctx, env, kube, args, ruleFiles)
 	if err != nil {
 		return nil, nil, err
@@ -280,7 +281,7 @@ func (f *Flags) ReadyRules(
 // Targets connects and returns the objects of the set in the cluster.
 func (f *Flags) Targets(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (*packages.StatusTargets, packages.Cluster, error) {
+) (*packages.StatusTargets, cluster.Writer, error) {
 	set, client, err := f.OpenRecord(ctx, env, kube, args, nil)
 	if err != nil {
 		return nil, nil, err
@@ -354,7 +355,7 @@ func withHint(err error, r sets.Request) error {
 // belongs to another one. The set may be nil.
 func (f *Flags) Connect(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, set sets.Set,
-) (sets.Cluster, error) {
+) (cluster.Writer, error) {
 	connect := kube.Client
 	if f.App != "" {
 		connect = kube.WriteClient
@@ -390,14 +391,14 @@ func (f *Flags) CheckFlags(cmd *cobra.Command) error {
 
 // Target is a set in a cluster, which a command is about to change.
 type Target struct {
-	Cluster      sets.Cluster
+	Cluster      cluster.Writer
 	Place, Title string // what messages call the cluster and the set
 
 	Set, Namespace string // what messages call the set, and the namespace of its record
 }
 
 // NewTarget returns the target for a set in a cluster.
-func NewTarget(kube *cli.Kube, c sets.Cluster, set sets.Set) (Target, error) {
+func NewTarget(kube *cli.Kube, c cluster.Writer, set sets.Set) (Target, error) {
 	place, err := kube.Place(c.Host())
 	if err != nil {
 		return Target{}, err

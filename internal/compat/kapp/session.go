@@ -30,7 +30,7 @@ const manager = app.Manager
 type session struct {
 	*program
 	ui        *ui.UI
-	client    app.Cluster // nil until the command has connected
+	client    cluster.Writer // nil until the command has connected
 	apps      *deploy.Client
 	namespace string // of resources that name none
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -64,7 +65,7 @@ func (f statusFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir 
 	}
 	_, err = f.Run(ctx, env, packageflags.StatusForm{
 		Rules: rules, JSON: f.output.Value == view.OutputJSON,
-		Targets: func(ctx context.Context) (*packages.StatusTargets, packages.Cluster, error) {
+		Targets: func(ctx context.Context) (*packages.StatusTargets, cluster.Writer, error) {
 			return f.targets(ctx, env, kube, dir)
 		},
 		Printer: func(
@@ -79,7 +80,7 @@ func (f statusFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir 
 // targets connects and returns the objects to show.
 func (f statusFlags) targets(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
-) (*packages.StatusTargets, packages.Cluster, error) {
+) (*packages.StatusTargets, cluster.Writer, error) {
 	if f.Remote() {
 		namespace, err := kube.NamespaceFlag()
 		if err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/muster-deploy/muster/internal/cluster"
 )
 
 // Permission is one verb on one resource: in a namespace, or in the whole cluster if that is empty.
@@ -44,13 +46,6 @@ func Compare(a, b Permission) int {
 		cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb))
 }
 
-// Reviewer answers questions about the permissions of the user, as *cluster.Client does.
-type Reviewer interface {
-	Allowed(ctx context.Context, verb, group, resource, subresource, namespace, name string) (
-		bool, error)
-	Rules(ctx context.Context, namespace string) (map[string]any, error)
-}
-
 // concurrent is how many questions are asked at the same time.
 const concurrent = 10
 
@@ -58,7 +53,7 @@ const concurrent = 10
 // each namespace, which lists rules, and one for each permission that the rules do not grant: a
 // server may know more than it lists.
 func Missing(
-	ctx context.Context, c Reviewer, permissions []Permission,
+	ctx context.Context, c cluster.Reader, permissions []Permission,
 ) (map[Permission]bool, error) {
 	namespaces := map[string][]rule{}
 	for _, p := range permissions {
@@ -112,7 +107,7 @@ type rule struct {
 
 // listRules returns the rules that grant the user permissions in a namespace. They may be
 // incomplete.
-func listRules(ctx context.Context, c Reviewer, namespace string) ([]rule, error) {
+func listRules(ctx context.Context, c cluster.Reader, namespace string) ([]rule, error) {
 	status, err := c.Rules(ctx, namespace)
 	if err != nil {
 		return nil, err

@@ -10,11 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/feature/access"
 )
 
 // reviewer lists the rules of one namespace, and knows more than it lists.
 type reviewer struct {
+	cluster.Reader // its other methods are not called
+
 	mu    sync.Mutex
 	asked []string
 }

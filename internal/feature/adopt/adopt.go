@@ -8,13 +8,7 @@
 package adopt
 
 import (
-	"context"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/muster-deploy/muster/internal/cluster"
 )
 
 // Tool is a program whose sets can be adopted.
@@ -30,22 +24,6 @@ const (
 	Kpt      Tool = "kpt"
 	Selector Tool = "selector"
 )
-
-// Cluster is what this package needs of a cluster. Its methods may be called by several goroutines
-// at once.
-type Cluster interface {
-	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	List(
-		ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
-	) ([]*unstructured.Unstructured, error)
-	ListMetadata(
-		ctx context.Context, gk schema.GroupKind, namespace string, labels map[string]string,
-	) ([]metav1.ObjectMeta, error)
-	ListableKinds(ctx context.Context) (
-		found []cluster.ListableKind, broken map[schema.GroupVersion]error, err error)
-	Select(ctx context.Context, s cluster.Selection) ([]*unstructured.Unstructured, error)
-}
 
 // The kinds of records.
 var (

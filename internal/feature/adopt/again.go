@@ -21,7 +21,7 @@ import (
 // ReadAgain reads a set whose adoption has begun. It returns an error if its tool has changed the
 // set since, or is changing it. Objects that lost the marks of the tool may be missing, and so may
 // the set, if its record is hidden: then it is nil.
-func ReadAgain(ctx context.Context, c Cluster, r Request, began *Set) (*Set, error) {
+func ReadAgain(ctx context.Context, c cluster.Reader, r Request, began *Set) (*Set, error) {
 	now, err := Read(ctx, c, r)
 	missing, empty := (*NotFoundError)(nil), (*EmptyError)(nil)
 	if errors.As(err, &missing) {
@@ -84,7 +84,7 @@ func (s *Set) records(change RecordChange) bool {
 
 // checkHidden returns an error unless a set that its tool does not find has a record, which was
 // hidden. Otherwise somebody has deleted the set.
-func (s *Set) checkHidden(ctx context.Context, c Cluster) error {
+func (s *Set) checkHidden(ctx context.Context, c cluster.Reader) error {
 	live, err := s.liveRecord(ctx, c)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Set) checkHidden(ctx context.Context, c Cluster) error {
 
 // liveRecord returns the objects of the record that exist.
 func (s *Set) liveRecord(
-	ctx context.Context, c Cluster,
+	ctx context.Context, c cluster.Reader,
 ) (map[object.Ref]*unstructured.Unstructured, error) {
 	targets := make([]cluster.Target, len(s.Record))
 	for i, change := range s.Record {
@@ -120,7 +120,7 @@ func (s *Set) liveRecord(
 // CheckRestorable returns an error unless the record of a set can be restored: its last object has
 // to exist, and none may have been replaced. After a complete adoption no other record may have the
 // name of the set, with which the restored one would mix.
-func (s *Set) CheckRestorable(ctx context.Context, c Cluster, complete bool) error {
+func (s *Set) CheckRestorable(ctx context.Context, c cluster.Reader, complete bool) error {
 	if len(s.Record) == 0 {
 		return nil
 	}

@@ -61,7 +61,7 @@ func parentOf(r Request) (object.Ref, error) {
 }
 
 // readApplySet reads an ApplySet: its parent, and the objects that carry its label.
-func readApplySet(ctx context.Context, c Cluster, r Request) (*Set, error) {
+func readApplySet(ctx context.Context, c cluster.Reader, r Request) (*Set, error) {
 	ref, err := parentOf(r)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ const argoFinalizer = "resources-finalizer.argocd.argoproj.io"
 const argoInstance = "app.kubernetes.io/instance"
 
 // readApplication reads an Application of Argo CD: its status names the objects.
-func readApplication(ctx context.Context, c Cluster, r Request) (*Set, error) {
+func readApplication(ctx context.Context, c cluster.Reader, r Request) (*Set, error) {
 	_, name, found := strings.Cut(r.Name, "/")
 	if !found {
 		name = r.Name

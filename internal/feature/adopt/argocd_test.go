@@ -15,7 +15,7 @@ import (
 
 // liveObjects is a Cluster that has some objects.
 type liveObjects struct {
-	Cluster
+	cluster.Reader
 	objects []*unstructured.Unstructured
 }
 

@@ -16,7 +16,7 @@ import (
 // checkFlux returns an error if the objects of a release carry the marks of a HelmRelease of Flux
 // that is not suspended: its controller would install the release again. The marks are added to
 // those of the set.
-func (s *Set) checkFlux(ctx context.Context, c Cluster) error {
+func (s *Set) checkFlux(ctx context.Context, c cluster.Reader) error {
 	targets := make([]cluster.Target, len(s.Objects))
 	for i, obj := range s.Objects {
 		targets[i] = cluster.Target{Ref: obj.Ref, Version: obj.Version}
@@ -46,7 +46,7 @@ func (s *Set) checkFlux(ctx context.Context, c Cluster) error {
 
 // checkSuspended returns an error if an object of Flux exists and is not suspended, or if its
 // controller has not ended what it began before.
-func checkSuspended(ctx context.Context, c Cluster, ref object.Ref) error {
+func checkSuspended(ctx context.Context, c cluster.Reader, ref object.Ref) error {
 	found, err := c.Read(ctx, []cluster.Target{{Ref: ref}})
 	if err == nil {
 		err = found.Check()
@@ -111,7 +111,7 @@ var fluxResources = map[string]string{
 const kustomizationName, helmReleaseName = "kustomization", "helmrelease"
 
 // readFlux reads a Kustomization or a HelmRelease of Flux.
-func readFlux(ctx context.Context, c Cluster, r Request) (*Set, error) {
+func readFlux(ctx context.Context, c cluster.Reader, r Request) (*Set, error) {
 	kind, name, found := strings.Cut(r.Name, "/")
 	if !found {
 		kind, name = kustomizationName, r.Name
@@ -134,7 +134,7 @@ func readFlux(ctx context.Context, c Cluster, r Request) (*Set, error) {
 
 // readKustomization reads a Kustomization of Flux: its status names the objects, and their managed
 // fields say what was applied.
-func readKustomization(ctx context.Context, c Cluster, ref object.Ref) (*Set, error) {
+func readKustomization(ctx context.Context, c cluster.Reader, ref object.Ref) (*Set, error) {
 	obj, err := readOne(ctx, c, ref, "")
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func fluxTarget(id, version string) (cluster.Target, error) {
 // addTargets adds the live objects among targets, and returns them. What does not exist, or was not
 // deployed by the tool, is noted: nothing says how it was applied. What cannot be read is an error.
 func (s *Set) addTargets(
-	ctx context.Context, c Cluster, targets []cluster.Target,
+	ctx context.Context, c cluster.Reader, targets []cluster.Target,
 	isDeployed func(*unstructured.Unstructured) bool,
 ) ([]*unstructured.Unstructured, error) {
 	found, err := c.Read(ctx, targets)
@@ -218,7 +218,7 @@ func (s *Set) addTargets(
 }
 
 // readHelmRelease reads the Helm release of a HelmRelease of Flux.
-func readHelmRelease(ctx context.Context, c Cluster, ref object.Ref) (*Set, error) {
+func readHelmRelease(ctx context.Context, c cluster.Reader, ref object.Ref) (*Set, error) {
 	obj, err := readOne(ctx, c, ref, "")
 	if err != nil {
 		return nil, err

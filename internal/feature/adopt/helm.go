@@ -104,7 +104,7 @@ type storedRelease struct {
 }
 
 // readRelease reads a Helm release.
-func readRelease(ctx context.Context, c Cluster, r Request) (*Set, error) {
+func readRelease(ctx context.Context, c cluster.Reader, r Request) (*Set, error) {
 	title := owner.Owner{
 		Kind: owner.HelmRelease, Name: r.Name, Namespace: r.Namespace}.String()
 	stored, err := storedReleases(ctx, c, r)
@@ -142,7 +142,7 @@ func readRelease(ctx context.Context, c Cluster, r Request) (*Set, error) {
 }
 
 // storedReleases returns the revisions of a release, the newest last.
-func storedReleases(ctx context.Context, c Cluster, r Request) ([]storedRelease, error) {
+func storedReleases(ctx context.Context, c cluster.Reader, r Request) ([]storedRelease, error) {
 	var stored []storedRelease
 	for _, kind := range []schema.GroupKind{secretKind, configMapKind} {
 		found, err := c.ListMetadata(ctx, kind, r.Namespace,
@@ -182,7 +182,7 @@ func checkReleaseStatus(title string, r Request, newest storedRelease) error {
 
 // readOne returns one object, which has to exist.
 func readOne(
-	ctx context.Context, c Cluster, ref object.Ref, version string,
+	ctx context.Context, c cluster.Reader, ref object.Ref, version string,
 ) (*unstructured.Unstructured, error) {
 	found, err := c.Read(ctx, []cluster.Target{{Ref: ref, Version: version}})
 	if err == nil {
@@ -224,7 +224,7 @@ func relabel(s storedRelease) RecordChange {
 var asHelm = manifest.Options{YAML11: true, Foreign: manifest.KeepForeign}
 
 // set returns the set of a release, without its record.
-func (r *release) set(ctx context.Context, c Cluster) (*Set, error) {
+func (r *release) set(ctx context.Context, c cluster.Reader) (*Set, error) {
 	set := &Set{
 		Tool: Helm, Program: "helm", Managers: helmManagers,
 		Version: fmt.Sprintf("revision %d", r.Version),
@@ -263,7 +263,7 @@ func (r *release) set(ctx context.Context, c Cluster) (*Set, error) {
 
 // place sets the namespace of an object whose kind needs one.
 func place(
-	ctx context.Context, c Cluster, obj *unstructured.Unstructured, namespace string,
+	ctx context.Context, c cluster.Reader, obj *unstructured.Unstructured, namespace string,
 ) error {
 	kind, err := c.Kind(ctx, obj.GroupVersionKind().GroupKind())
 	unknown := (*cluster.UnknownKindError)(nil)

@@ -46,13 +46,13 @@ type Listed struct {
 }
 
 // listing lists the records of one kind.
-type listing func(ctx context.Context, c Cluster, namespace string) ([]Listed, error)
+type listing func(ctx context.Context, c cluster.Reader, namespace string) ([]Listed, error)
 
 // List returns the sets of other tools whose records are in a namespace, or in the whole cluster if
 // it is empty, by namespace, name and kind. It sends one list for each kind of record, at once, and
 // returns what could be listed together with the errors about the rest. Kinds that the cluster does
 // not have are left out.
-func List(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
+func List(ctx context.Context, c cluster.Reader, namespace string) ([]Listed, error) {
 	lists := []listing{
 		releasesIn(secretKind), releasesIn(configMapKind), applySetsIn(secretKind),
 		applySetsIn(configMapKind), listApplySetKinds,
@@ -100,7 +100,7 @@ func unlessUnknown(err error) error {
 
 // releasesIn returns the listing of Helm releases that are stored in a kind.
 func releasesIn(kind schema.GroupKind) listing {
-	return func(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
+	return func(ctx context.Context, c cluster.Reader, namespace string) ([]Listed, error) {
 		found, err := c.ListMetadata(ctx, kind, namespace, map[string]string{helmOwner: helmOwned})
 		newest := map[[2]string]Listed{}
 		versions := map[[2]string]int{}
@@ -156,7 +156,7 @@ func releaseResult(status string) Result {
 
 // applySetsIn returns the listing of ApplySets whose parents are of a kind.
 func applySetsIn(kind schema.GroupKind) listing {
-	return func(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
+	return func(ctx context.Context, c cluster.Reader, namespace string) ([]Listed, error) {
 		found, err := c.ListMetadata(ctx, kind, namespace,
 			map[string]string{applySetID: cluster.AnyValue})
 		listed := make([]Listed, len(found))
@@ -178,7 +178,7 @@ func applySetsIn(kind schema.GroupKind) listing {
 
 // listApplySetKinds lists the ApplySets whose parents are custom resources of the kinds that say
 // that they may be that.
-func listApplySetKinds(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
+func listApplySetKinds(ctx context.Context, c cluster.Reader, namespace string) ([]Listed, error) {
 	definitions, err := c.List(ctx, definitionKind, "",
 		map[string]string{applySetParentType: cluster.AnyValue})
 	if err != nil {
@@ -201,7 +201,7 @@ func listApplySetKinds(ctx context.Context, c Cluster, namespace string) ([]List
 
 // objectsOf returns the listing of objects of a kind that are sets themselves.
 func objectsOf(kind schema.GroupKind, of func(*unstructured.Unstructured) Listed) listing {
-	return func(ctx context.Context, c Cluster, namespace string) ([]Listed, error) {
+	return func(ctx context.Context, c cluster.Reader, namespace string) ([]Listed, error) {
 		found, err := c.List(ctx, kind, namespace, nil)
 		listed := make([]Listed, len(found))
 		for i, obj := range found {

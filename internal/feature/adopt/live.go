@@ -29,7 +29,7 @@ var endpointsKind = schema.GroupKind{Kind: "Endpoints"}
 // controller may copy labels from an object to what it makes for it. Kinds that may not be listed
 // are an error, because objects would be missing.
 func (s *Set) selectObjects(
-	ctx context.Context, c Cluster, selection cluster.Selection,
+	ctx context.Context, c cluster.Reader, selection cluster.Selection,
 ) ([]*unstructured.Unstructured, error) {
 	var unlisted []string
 	selection.Unlisted = func(k cluster.UnlistedKind) {

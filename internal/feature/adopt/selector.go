@@ -20,7 +20,7 @@ var podKind = schema.GroupKind{Kind: "Pod"}
 
 // readSelector reads the objects that somebody deployed with kubectl apply and that a label
 // selector finds in a namespace. What is in no namespace may be that of the same set elsewhere.
-func readSelector(ctx context.Context, c Cluster, r Request) (*Set, error) {
+func readSelector(ctx context.Context, c cluster.Reader, r Request) (*Set, error) {
 	parsed, err := labels.Parse(r.Name)
 	if err != nil || parsed.Empty() {
 		return nil, fmt.Errorf("%q is no label selector: give one, such as app=shop", r.Name)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
 )
@@ -74,7 +75,7 @@ type Request struct {
 }
 
 // readers are the functions that read a set, by tool.
-var readers = map[Tool]func(context.Context, Cluster, Request) (*Set, error){
+var readers = map[Tool]func(context.Context, cluster.Reader, Request) (*Set, error){
 	Helm: readRelease, ApplySet: readApplySet, Selector: readSelector, Flux: readFlux,
 	ArgoCD: readApplication,
 }
@@ -91,7 +92,7 @@ func Tools() []string {
 
 // Read returns a set as its tool recorded it. It changes nothing. A set that its tool is changing
 // now, or would change back, is an error.
-func Read(ctx context.Context, c Cluster, r Request) (*Set, error) {
+func Read(ctx context.Context, c cluster.Reader, r Request) (*Set, error) {
 	read, ok := readers[r.Tool]
 	if !ok {
 		return nil, fmt.Errorf("sets of %q cannot be read", r.Tool)

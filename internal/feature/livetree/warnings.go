@@ -25,7 +25,7 @@ type Warning struct {
 
 // Warnings returns the warnings about an object of a tree and all that it owns, the latest first.
 // It lists the Events of each namespace once. Those that cannot be listed are left out.
-func Warnings(ctx context.Context, c Cluster, roots []*Node) map[object.Ref][]Warning {
+func Warnings(ctx context.Context, c cluster.Reader, roots []*Node) map[object.Ref][]Warning {
 	owners := map[object.Ref]object.Ref{} // the object of the set, by all that it owns
 	var namespaces []string
 	for _, root := range roots {

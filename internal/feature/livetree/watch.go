@@ -17,16 +17,6 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// Cluster is the part of a cluster that trees need.
-type Cluster interface {
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	Watch(ctx context.Context, refs []object.Ref, see func(cluster.ObjectEvent))
-	WatchQuery(ctx context.Context, s cluster.Query, see func(cluster.ObjectEvent))
-	ListableKinds(
-		ctx context.Context,
-	) (found []cluster.ListableKind, broken map[schema.GroupVersion]error, err error)
-}
-
 // Options say what a tree shows.
 type Options struct {
 	Roots []object.Ref
@@ -45,7 +35,7 @@ const (
 )
 
 // Read returns the tree of the present state.
-func Read(ctx context.Context, c Cluster, o Options) ([]*Node, error) {
+func Read(ctx context.Context, c cluster.Reader, o Options) ([]*Node, error) {
 	var last []*Node
 	r := &reader{cluster: c, options: o, once: true}
 	err := r.run(ctx, func(nodes []*Node) { last = nodes })
@@ -54,13 +44,13 @@ func Read(ctx context.Context, c Cluster, o Options) ([]*Node, error) {
 
 // Watch passes the tree to handle: the present state, then after each change, until the context
 // ends. It returns the cause of that, or the error of reading the objects of the set.
-func Watch(ctx context.Context, c Cluster, o Options, handle func([]*Node)) error {
+func Watch(ctx context.Context, c cluster.Reader, o Options, handle func([]*Node)) error {
 	return (&reader{cluster: c, options: o}).run(ctx, handle)
 }
 
 // reader reads a tree. The goroutine that calls run owns it; those of the watches send it events.
 type reader struct {
-	cluster Cluster
+	cluster cluster.Reader
 	options Options
 	once    bool
 

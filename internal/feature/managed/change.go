@@ -20,24 +20,24 @@ const manager = "muster"
 const planKey = "plan"
 
 // Reconcile asks the controller for a run of the Set; value is any new one.
-func Reconcile(ctx context.Context, c Cluster, s *Set, value string) error {
+func Reconcile(ctx context.Context, c cluster.Writer, s *Set, value string) error {
 	return patch(ctx, c, s, map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{annotationReconcile: value}},
 	})
 }
 
 // Suspend lets the controller do nothing about the Set, or ends that.
-func Suspend(ctx context.Context, c Cluster, s *Set, suspended bool) error {
+func Suspend(ctx context.Context, c cluster.Writer, s *Set, suspended bool) error {
 	return patch(ctx, c, s, map[string]any{"spec": map[string]any{"suspend": suspended}})
 }
 
 // Approve lets the controller run the plan with a digest.
-func Approve(ctx context.Context, c Cluster, s *Set, digest string) error {
+func Approve(ctx context.Context, c cluster.Writer, s *Set, digest string) error {
 	return patch(ctx, c, s, map[string]any{"spec": map[string]any{"approve": digest}})
 }
 
 // patch changes fields of the Set that was read, and not of another one with its name.
-func patch(ctx context.Context, c Cluster, s *Set, fields map[string]any) error {
+func patch(ctx context.Context, c cluster.Writer, s *Set, fields map[string]any) error {
 	data, err := json.Marshal(fields)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func patch(ctx context.Context, c Cluster, s *Set, fields map[string]any) error 
 
 // PlanText returns the text of the last plan, in which the controller has masked the values of
 // Secrets. It is empty if there is none, or if it is in another cluster.
-func PlanText(ctx context.Context, c Cluster, s *Set) (string, error) {
+func PlanText(ctx context.Context, c cluster.Writer, s *Set) (string, error) {
 	if s.Status.Plan.Secret == "" || s.Elsewhere() {
 		return "", nil
 	}

@@ -55,15 +55,6 @@ const (
 	sourceReady = "SourceReady"
 )
 
-// Cluster is the part of a cluster that this package needs.
-type Cluster interface {
-	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	List(ctx context.Context, gk schema.GroupKind, namespace string, with map[string]string) (
-		[]*unstructured.Unstructured, error)
-	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
-}
-
 // Set is a Set as the server has it.
 type Set struct {
 	Namespace  string
@@ -216,7 +207,7 @@ func (e *NotFoundError) Error() string {
 }
 
 // List returns the Sets in a namespace, or in all namespaces if it is empty, by namespace and name.
-func List(ctx context.Context, c Cluster, namespace string) ([]Set, error) {
+func List(ctx context.Context, c cluster.Writer, namespace string) ([]Set, error) {
 	found, err := c.List(ctx, Kind.GroupKind(), namespace, nil)
 	if err != nil {
 		return nil, noKind(err)
@@ -234,7 +225,7 @@ func List(ctx context.Context, c Cluster, namespace string) ([]Set, error) {
 }
 
 // Get returns a Set. If it does not exist, the error is a *NotFoundError.
-func Get(ctx context.Context, c Cluster, namespace, name string) (*Set, error) {
+func Get(ctx context.Context, c cluster.Writer, namespace, name string) (*Set, error) {
 	if _, err := c.Kind(ctx, Kind.GroupKind()); err != nil {
 		return nil, noKind(err)
 	}
@@ -252,7 +243,7 @@ func Get(ctx context.Context, c Cluster, namespace, name string) (*Set, error) {
 }
 
 // similar returns which Sets of the namespace may be meant by a name.
-func similar(ctx context.Context, c Cluster, namespace, name string) string {
+func similar(ctx context.Context, c cluster.Writer, namespace, name string) string {
 	all, _ := List(ctx, c, namespace) // without an answer there is no hint
 	names := make([]string, len(all))
 	for i, s := range all {

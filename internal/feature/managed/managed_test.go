@@ -17,7 +17,7 @@ import (
 
 // server has Sets, and answers with an error if it has one.
 type server struct {
-	Cluster
+	cluster.Writer
 	sets  []*unstructured.Unstructured
 	err   error
 	lists []string // the namespaces that were listed

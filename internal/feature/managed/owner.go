@@ -39,7 +39,7 @@ func (e *OwnedError) Error() string {
 // CheckOwner returns an *OwnedError if a Set that is not suspended has the record, which is in its
 // own cluster. Unknown says why it is not known whether there is one; it is nil if it is. A cluster
 // without the kind costs no request, another one list of the Sets in the namespace.
-func CheckOwner(ctx context.Context, c Cluster, r Record) (unknown, err error) {
+func CheckOwner(ctx context.Context, c cluster.Writer, r Record) (unknown, err error) {
 	all, err := List(ctx, c, r.Namespace)
 	none := (*NoKindError)(nil)
 	switch {

@@ -20,15 +20,6 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// Cluster is the part of a cluster that reading logs needs.
-type Cluster interface {
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	WatchQuery(ctx context.Context, q cluster.Query, sink func(cluster.ObjectEvent))
-	StreamLog(
-		ctx context.Context, pod object.Ref, container string, o cluster.LogOptions,
-	) (io.ReadCloser, error)
-}
-
 // PodKind is the kind of pods.
 var PodKind = schema.GroupKind{Kind: "Pod"}
 
@@ -62,7 +53,7 @@ type Printer interface {
 
 // Tail reads the logs of pods, each container in a goroutine of its own.
 type Tail struct {
-	Cluster Cluster
+	Cluster cluster.Reader
 	Printer Printer
 	Now     func() time.Time
 	// Choose returns which containers of a pod are read, and whether any are. Several goroutines call

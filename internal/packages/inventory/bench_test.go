@@ -78,7 +78,7 @@ func BenchmarkSave(b *testing.B) {
 	}
 }
 
-func saved(b *testing.B, c Cluster, states ...*record.State) {
+func saved(b *testing.B, c cluster.Writer, states ...*record.State) {
 	s := NewStore(c, anInventory(), true)
 	if _, err := s.Load(b.Context()); err != nil {
 		b.Fatal(err)

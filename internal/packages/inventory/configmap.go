@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/record"
 )
 
@@ -40,7 +41,7 @@ func (configMapFormat) capacity() int { return unlimited }
 // find looks for the label, since the first tools renamed the ConfigMap with every change of its
 // members. Without permission to list, it reads the ConfigMap by name.
 func (configMapFormat) find(
-	ctx context.Context, c Cluster, inv *Inventory,
+	ctx context.Context, c cluster.Writer, inv *Inventory,
 ) (*unstructured.Unstructured, error) {
 	for _, key := range IDKeys {
 		found, err := c.List(

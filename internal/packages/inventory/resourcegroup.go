@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/record"
 )
@@ -24,7 +25,7 @@ func (resourceGroupFormat) kind() schema.GroupVersionKind { return ResourceGroup
 func (resourceGroupFormat) capacity() int { return groupCapacity }
 
 func (resourceGroupFormat) find(
-	ctx context.Context, c Cluster, inv *Inventory,
+	ctx context.Context, c cluster.Writer, inv *Inventory,
 ) (*unstructured.Unstructured, error) {
 	return findByName(ctx, c, inv, ResourceGroupKind.Version)
 }

@@ -39,13 +39,13 @@ func joined(states ...*record.State) *record.State {
 }
 
 // divided is a store whose objects hold four of the numbered members each.
-func divided(c Cluster) *Store {
+func divided(c cluster.Writer) *Store {
 	s := NewStore(c, anInventory(), true)
 	s.capacity = 4 * memberSize(numbered(1, 1).Members[0].Ref, true)
 	return s
 }
 
-func loaded(t *testing.T, c Cluster) *record.State {
+func loaded(t *testing.T, c cluster.Writer) *record.State {
 	t.Helper()
 	state, err := divided(c).Load(t.Context())
 	if err != nil {

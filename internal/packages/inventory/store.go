@@ -19,27 +19,13 @@ import (
 	"github.com/muster-deploy/muster/internal/record"
 )
 
-// Cluster is the part of a cluster that a Store needs.
-type Cluster interface {
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
-	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
-	Allowed(
-		ctx context.Context, verb, group, resource, subresource, namespace, name string,
-	) (bool, error)
-	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
-	List(
-		ctx context.Context, kind schema.GroupKind, namespace string, labels map[string]string,
-	) ([]*unstructured.Unstructured, error)
-}
-
 // format is how one kind of object stores a record.
 type format interface {
 	kind() schema.GroupVersionKind
 	// capacity returns how many bytes of members one object takes.
 	capacity() int
 	// find returns the object of the inventory, or nil. One with another ID is an error.
-	find(ctx context.Context, c Cluster, inv *Inventory) (*unstructured.Unstructured, error)
+	find(ctx context.Context, c cluster.Writer, inv *Inventory) (*unstructured.Unstructured, error)
 	decode(stored *unstructured.Unstructured) (*record.State, error)
 	// unwritten reports whether no run has stored how the write of a member ended.
 	unwritten(record.Member) bool
@@ -58,7 +44,7 @@ const unlimited = math.MaxInt
 // Store keeps a record in an object of the cluster, or in several shards if it is too large for
 // one. It implements record.Store.
 type Store struct {
-	cluster    Cluster
+	cluster    cluster.Writer
 	Inventory  *Inventory
 	format     format
 	statuses   bool            // the conditions of members are stored too
@@ -78,7 +64,7 @@ type Store struct {
 }
 
 // NewStore returns the store of an inventory. Without statuses it stores only the list of members.
-func NewStore(c Cluster, inv *Inventory, statuses bool) *Store {
+func NewStore(c cluster.Writer, inv *Inventory, statuses bool) *Store {
 	s := &Store{cluster: c, Inventory: inv, format: resourceGroupFormat{}, statuses: statuses}
 	if inv.Ref.GroupKind() == ConfigMapKind.GroupKind() {
 		s.format = configMapFormat{}

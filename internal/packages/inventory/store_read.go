@@ -14,7 +14,7 @@ import (
 // findByName returns the object that an inventory names, or nil. It returns an error if the object
 // has another ID.
 func findByName(
-	ctx context.Context, c Cluster, inv *Inventory, version string,
+	ctx context.Context, c cluster.Writer, inv *Inventory, version string,
 ) (*unstructured.Unstructured, error) {
 	snapshot, err := c.Read(ctx, []cluster.Target{{Ref: inv.Ref, Version: version, Record: true}})
 	if err == nil {
@@ -40,7 +40,7 @@ func findByName(
 
 // IsNameTaken reports whether the cluster is known to have a record with the name of an inventory
 // and another ID.
-func (inv *Inventory) IsNameTaken(ctx context.Context, c Cluster) bool {
+func (inv *Inventory) IsNameTaken(ctx context.Context, c cluster.Writer) bool {
 	_, err := findByName(ctx, c, inv, ResourceGroupKind.Version)
 	return errors.As(err, new(*MismatchError))
 }
@@ -48,7 +48,9 @@ func (inv *Inventory) IsNameTaken(ctx context.Context, c Cluster) bool {
 // checkMembers returns an error for members whose namespace does not fit their kind, as after a
 // manual edit. A kind with a definition may have had the other scope before its definition was
 // deleted and created again; such members do not exist any more, and are no error.
-func checkMembers(ctx context.Context, c Cluster, inv *Inventory, members []object.Ref) error {
+func checkMembers(
+	ctx context.Context, c cluster.Writer, inv *Inventory, members []object.Ref,
+) error {
 	var errs []error
 	for _, ref := range members {
 		kind, err := c.Kind(ctx, ref.GroupKind())
@@ -82,7 +84,7 @@ func checkMembers(ctx context.Context, c Cluster, inv *Inventory, members []obje
 }
 
 // isDefined reports whether a kind has a definition.
-func isDefined(ctx context.Context, c Cluster, kind cluster.Kind) (bool, error) {
+func isDefined(ctx context.Context, c cluster.Writer, kind cluster.Kind) (bool, error) {
 	definition := object.Ref{
 		Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition",
 		Name: kind.Resource.GroupResource().String(),

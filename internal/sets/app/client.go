@@ -2,18 +2,13 @@ package app
 
 import (
 	"context"
-	"io"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/cluster"
-	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/lock"
-	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/sets/policy/preflight"
 )
 
 // ConfigVersion is the newest version of kapp that Config documents may require.
@@ -21,23 +16,6 @@ const ConfigVersion = "0.66.2"
 
 // Manager is the field manager of all writes. It is kapp's, since both tools write the same fields.
 const Manager = "kapp"
-
-// Cluster is an API server. *cluster.Client implements it.
-type Cluster interface {
-	engine.Cluster
-	RecordCluster
-	preflight.AccessReviewer
-	Kind(ctx context.Context, gk schema.GroupKind) (cluster.Kind, error)
-	ListableKinds(
-		ctx context.Context,
-	) (found []cluster.ListableKind, broken map[schema.GroupVersion]error, err error)
-	Rediscover(ctx context.Context) error
-	LearnKind(ctx context.Context, crd *unstructured.Unstructured) error
-	Select(ctx context.Context, s cluster.Selection) ([]*unstructured.Unstructured, error)
-	StreamLog(
-		ctx context.Context, pod object.Ref, container string, o cluster.LogOptions,
-	) (io.ReadCloser, error)
-}
 
 // Printer prints the text of use cases.
 type Printer interface {
@@ -48,7 +26,7 @@ type Printer interface {
 
 // Client finds apps and their objects in one cluster. One goroutine may use it at a time.
 type Client struct {
-	Cluster   Cluster
+	Cluster   cluster.Writer
 	Records   *Store
 	Namespace string // for resources that name none
 	Printer   Printer

@@ -23,6 +23,8 @@ import (
 
 // fake is a cluster of ConfigMaps that counts its requests.
 type fake struct {
+	cluster.Writer // its other methods are not called
+
 	mu      sync.Mutex
 	objects map[object.Ref]*unstructured.Unstructured
 	version int

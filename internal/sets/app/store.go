@@ -19,22 +19,9 @@ import (
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
-// RecordCluster is the part of a cluster.Client that a Store needs.
-type RecordCluster interface {
-	Read(ctx context.Context, targets []cluster.Target) (*cluster.Snapshot, error)
-	List(
-		ctx context.Context,
-		gk schema.GroupKind,
-		namespace string,
-		with map[string]string,
-	) ([]*unstructured.Unstructured, error)
-	Write(ctx context.Context, w cluster.Write) (*unstructured.Unstructured, error)
-	Delete(ctx context.Context, d cluster.Delete) (gone bool, err error)
-}
-
 // Store reads and writes the records of apps. Several goroutines may use it at once.
 type Store struct {
-	Cluster   RecordCluster
+	Cluster   cluster.Writer
 	FullNames bool             // add the suffix to names, like kapp with KAPP_FQ_CONFIGMAP_NAMES=true
 	Manager   string           // field manager of writes
 	Now       func() time.Time // the clock

@@ -203,6 +203,14 @@ func (c *Cluster) Rules(context.Context, string) (map[string]any, error) {
 // User returns the name of the user.
 func (c *Cluster) User(context.Context) (string, error) { return "ann", nil }
 
+// Host returns the address of the server.
+func (c *Cluster) Host() string { return "https://test" }
+
+// DelayedBindingClasses returns nothing: volumes are bound at once.
+func (c *Cluster) DelayedBindingClasses(context.Context) (map[string]bool, error) {
+	return nil, nil
+}
+
 // StreamLog returns the log of a pod, whatever the container. A log that is followed stays open
 // until the context ends.
 func (c *Cluster) StreamLog(

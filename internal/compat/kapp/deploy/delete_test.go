@@ -158,7 +158,7 @@ func TestDeleteLeavesTransient(t *testing.T) {
 // lateCluster is a cluster whose first list lacks an object, as if it was created after the lists
 // of its kind.
 type lateCluster struct {
-	app.Cluster
+	cluster.Writer
 	late  object.Ref
 	lists int
 }
@@ -166,7 +166,7 @@ type lateCluster struct {
 func (c *lateCluster) Select(
 	ctx context.Context, s cluster.Selection,
 ) ([]*unstructured.Unstructured, error) {
-	found, err := c.Cluster.Select(ctx, s)
+	found, err := c.Writer.Select(ctx, s)
 	if c.lists++; c.lists == 1 {
 		found = slices.DeleteFunc(found, func(obj *unstructured.Unstructured) bool {
 			return object.RefOf(obj) == c.late
@@ -185,7 +185,7 @@ func TestDeleteListsOwners(t *testing.T) {
 	w.put("{apiVersion: v1, kind: Secret, metadata: {name: data, labels: {" + key + ": '" + value +
 		"'}, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: a, controller: true, uid: " +
 		string(uid) + "}]}}")
-	w.Client.Cluster = &lateCluster{Cluster: w.cluster, late: configMapRef("a")}
+	w.Client.Cluster = &lateCluster{Writer: w.cluster, late: configMapRef("a")}
 	request := w.deleteRequest()
 	request.Run.Wait = false
 	_, err := w.Delete(t.Context(), request)

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/base/limit"
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/sets/app"
@@ -719,8 +718,6 @@ func TestManagedFields(t *testing.T) {
 		}
 	}
 }
-
-var _ app.Cluster = (*cluster.Client)(nil)
 
 // Filter returns a copy, so that its callers may change it.
 func TestFilter(t *testing.T) {

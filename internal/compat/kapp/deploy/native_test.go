@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,15 +19,6 @@ import (
 	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
-// packageCluster is a cluster with the requests that native commands send.
-type packageCluster struct{ *enginetest.Cluster }
-
-func (packageCluster) Host() string { return "https://test" }
-
-func (packageCluster) DelayedBindingClasses(context.Context) (map[string]bool, error) {
-	return nil, nil
-}
-
 // native returns a native operation that deploys an app, with its plan.
 func (w *world) native(r DeployRequest) (*app.Set, *packages.Operation) {
 	w.t.Helper()
@@ -46,7 +36,7 @@ func (w *world) native(r DeployRequest) (*app.Set, *packages.Operation) {
 	format := packages.Format{
 		Record: set, Shape: set.Shape, Owners: set.Owners, Config: set.Config(), Rules: set.Rules(nil),
 	}
-	op, err := format.Prepare(packageCluster{w.cluster}, set.Desired(), nil, packages.PlanOptions{
+	op, err := format.Prepare(w.cluster, set.Desired(), nil, packages.PlanOptions{
 		AppAnnotations: true, NoPrune: r.Patch, Filter: r.Filter, Now: w.now,
 	})
 	if err == nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/sets/app"
 )
 
 // A namespace is not deleted if it holds the record of another app or of a package.
@@ -98,7 +97,7 @@ func TestDefinitionOfOtherRecords(t *testing.T) {
 
 // listless is a cluster in which a kind cannot be listed.
 type listless struct {
-	app.Cluster
+	cluster.Writer
 	kind schema.GroupKind
 	err  error
 }
@@ -109,7 +108,7 @@ func (c *listless) List(
 	if gk == c.kind && namespace == "shared" {
 		return nil, c.err
 	}
-	return c.Cluster.List(ctx, gk, namespace, labels)
+	return c.Writer.List(ctx, gk, namespace, labels)
 }
 
 // A namespace may hold records of others if these cannot be listed, whatever the reason. A kind

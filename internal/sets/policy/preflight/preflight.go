@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/muster-deploy/muster/internal/cluster"
 )
 
 // The names of the checks.
@@ -23,16 +25,6 @@ const (
 // parallel is the number of concurrent requests.
 const parallel = 16
 
-// AccessReviewer answers questions about the permissions of the user.
-type AccessReviewer interface {
-	// Allowed reports whether the user has a permission. An empty name means all objects; an empty
-	// namespace means all namespaces, or an object that has none.
-	Allowed(ctx context.Context, verb, group, resource, subresource, namespace, name string) (
-		bool, error)
-	// Rules returns the status of a SelfSubjectRulesReview.
-	Rules(ctx context.Context, namespace string) (map[string]any, error)
-}
-
 // Cluster is the access of the checks to a cluster. Its functions are called concurrently.
 type Cluster struct {
 	// ServerSideApply is true if existing objects are updated by server-side apply.
@@ -40,7 +32,7 @@ type Cluster struct {
 	// RulesReview is true if permissions are listed once for each namespace, instead of asked for one
 	// by one.
 	RulesReview bool
-	Reviewer    AccessReviewer
+	Reviewer    cluster.Reader
 	// Resource returns the resource of a kind in its version, and false if the cluster does not
 	// serve it.
 	Resource func(ctx context.Context, gvk schema.GroupVersionKind) (

@@ -11,12 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/testing/golden"
 )
 
 // fake is a cluster whose user may do what is listed, as "VERB GROUP/RESOURCE NAMESPACE/NAME" with
 // * for anything.
 type fake struct {
+	cluster.Reader // its other methods are not called
+
 	may   []string
 	live  []*unstructured.Unstructured
 	rules map[string]any // statuses of rules reviews by namespace

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/muster-deploy/muster/internal/cluster"
 )
 
 // The values of the key permissionValidatorResource in the configuration of PermissionValidation.
@@ -46,7 +48,7 @@ func ReadConfig(name string, config map[string]any) (bool, error) {
 
 // ruleLists are the permissions of the user in namespaces, each listed once.
 type ruleLists struct {
-	reviewer AccessReviewer
+	reviewer cluster.Reader
 	mu       sync.Mutex
 	lists    map[string]func() ([]rule, error)
 }
