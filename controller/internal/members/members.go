@@ -301,13 +301,16 @@ type Print struct {
 // PrintOf returns the fingerprint of an object.
 func PrintOf(m *metav1.ObjectMeta) Print {
 	owners, writes := []any{m.UID, m.DeletionTimestamp}, []any{m.Generation}
+	counted := m.Generation > 0 // else two writes of one second look the same
 	for _, f := range m.ManagedFields {
 		if f.Subresource == "" {
 			owners = append(owners, f.Manager, f.Operation, f.FieldsV1)
 			writes = append(writes, f.Time)
+		} else {
+			counted = true // the version of the object changes with the status
 		}
 	}
-	if len(writes) == 1 { // nobody says what was written
+	if !counted || len(writes) == 1 { // nobody says what was written
 		writes = append(writes, m.ResourceVersion)
 	}
 	return Print{Owners: sum(owners), Writes: sum(writes)}

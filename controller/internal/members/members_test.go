@@ -161,3 +161,17 @@ func TestForgetOthers(t *testing.T) {
 		t.Error("the watch of the present kubeconfig has ended")
 	}
 }
+
+// Two writes within one second differ by the version of an object that has neither a generation nor
+// a status.
+func TestPrintOfUncounted(t *testing.T) {
+	first, second := meta(1, "kubectl-edit"), meta(1, "kubectl-edit")
+	first.Generation, second.Generation = 0, 0
+	first.ResourceVersion, second.ResourceVersion = "7", "8"
+	if PrintOf(&first.ObjectMeta) == PrintOf(&second.ObjectMeta) {
+		t.Error("the second write is not seen")
+	}
+	if PrintOf(&status(first).ObjectMeta) != PrintOf(&status(second).ObjectMeta) {
+		t.Error("a write of the status is seen")
+	}
+}
