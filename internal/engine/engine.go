@@ -83,6 +83,9 @@ type Request struct {
 		desired []plan.Desired, recorded []object.Ref, live map[object.Ref]*unstructured.Unstructured,
 	) ([]plan.Desired, *object.Set, error)
 
+	// Only makes a plan that is not run: it need not be possible to create all objects.
+	Only bool
+
 	// Protect returns those objects that must not be deleted, of those that the plan deletes. Nil
 	// means none.
 	Protect func(ctx context.Context, deleted []object.Ref) (map[object.Ref]plan.Protection, error)
@@ -91,7 +94,7 @@ type Request struct {
 // Plan reads the record and the live objects and decides what to do. It changes nothing.
 func (e *Engine) Plan(ctx context.Context, req Request) (*plan.Plan, error) {
 	p, err := e.makePlan(ctx, req)
-	if err == nil && req.Policy.RecreateDeleted {
+	if err == nil && req.Policy.RecreateDeleted && !req.Only {
 		err = CheckNamespaces(ctx, e.Cluster, p)
 	}
 	return p, err

@@ -68,7 +68,7 @@ func (f Format) Prepare(
 		return nil, err
 	}
 	op.Policy, op.options, op.Desired, op.manifests = policy, o, desired, desired
-	op.versioning = newVersioning(desired, &op.Policy, f.Config, o.Now)
+	op.versioning = newVersioning(desired, &op.Policy, f.Config, o)
 	return op, nil
 }
 

@@ -66,6 +66,21 @@ type PlanOptions struct {
 	// Objects that are being deleted are written, and not created again once they are gone. Those that
 	// are too large for client-side apply fail.
 	OnlyInventories bool `json:"-"`
+	// Comparison shapes plans whose live objects are compared with the desired ones.
+	Comparison `json:"-"`
+}
+
+// Comparison is what plans do for those who compare the live objects with the desired ones. The
+// zero value is nothing.
+type Comparison struct {
+	Owners bool // read the owners of the fields of all objects
+	// NewestVersions plans the newest version of each object of which versions are kept, where there
+	// is one: a plan makes no new version, and renews none.
+	NewestVersions bool
+	AllKinds       bool // find objects with the label of an app that are of a kind it never had
+	// Only is for a plan that is not run: namespaces of objects need not exist, and it is left to the
+	// caller to report what cannot be listed.
+	Only bool
 }
 
 // Adoption returns the degree of adoption that the inventory policy stands for.
@@ -102,6 +117,7 @@ func (o PlanOptions) policy(f Format) (plan.Policy, error) {
 		p.Replacement, p.RecreateHint = o.Replacement, RecreateHint
 	}
 	p.RecreateDeleted, p.OnlyClientSide = !o.OnlyInventories, o.OnlyInventories
+	p.Owners = o.Owners
 	p.Held = o.held()
 	if o.AppAnnotations {
 		o.honourApps(&p, f.Config)
@@ -207,7 +223,7 @@ func PrepareApply(
 	op.options, op.notice, op.definition = o.PlanOptions, o.Notice, definition
 	if o.AppAnnotations {
 		op.Desired, op.nonce = withNonce(labelled, o.Now)
-		op.versioning = newVersioning(op.Desired, &op.Policy, format.Config, o.Now)
+		op.versioning = newVersioning(op.Desired, &op.Policy, format.Config, o.PlanOptions)
 	}
 	return op, nil
 }
@@ -267,7 +283,8 @@ func LockSet(inv *inventory.Inventory) lock.Set {
 // MakePlan reads the record and the cluster and makes the plan.
 func (o *Operation) MakePlan(ctx context.Context) error {
 	o.findOwners(ctx)
-	request := engine.Request{Desired: o.Desired, Policy: o.Policy, Protect: o.protect}
+	request := engine.Request{Desired: o.Desired, Policy: o.Policy, Protect: o.protect,
+		Only: o.options.Only}
 	if o.versioning != nil {
 		o.versioning.policy = o.Policy
 		request.Settle = o.versioning.settle

@@ -21,6 +21,7 @@ import (
 // live objects are known. Dependencies on a versioned object become those on its version in use.
 type versioning struct {
 	now     time.Time
+	newest  bool // the newest versions are used, whatever they have
 	rules   *config.Config
 	policy  plan.Policy
 	names   map[object.Ref]object.Ref // versions in use, by the objects as described
@@ -30,7 +31,7 @@ type versioning struct {
 // newVersioning returns what names the versions of desired objects, and makes the dependencies of
 // the policy follow them; nil if there are no versions and nothing is renewed.
 func newVersioning(
-	desired []plan.Desired, policy *plan.Policy, rules *config.Config, now time.Time,
+	desired []plan.Desired, policy *plan.Policy, rules *config.Config, o PlanOptions,
 ) *versioning {
 	if !slices.ContainsFunc(desired, func(d plan.Desired) bool {
 		return resource.HasAnnotation(d.Object, resource.AnnVersioned) ||
@@ -38,7 +39,7 @@ func newVersioning(
 	}) {
 		return nil
 	}
-	v := &versioning{now: now, rules: rules}
+	v := &versioning{now: o.Now, newest: o.NewestVersions, rules: rules}
 	dependsOn, takes := policy.DependsOn, policy.Substitutions
 	policy.DependsOn = func(obj *unstructured.Unstructured) ([]object.Ref, error) {
 		refs, err := dependsOn(obj)
@@ -112,11 +113,16 @@ func (v *versioning) settle(
 		objects = append(objects, d.Object.DeepCopy())
 	}
 	known := versions.Group(existing, func(*unstructured.Unstructured) bool { return false })
-	if err := known.Renew(objects, v.now); err != nil {
-		return nil, nil, err
+	if !v.newest {
+		if err := known.Renew(objects, v.now); err != nil {
+			return nil, nil, err
+		}
 	}
 	drafts, others, err := known.Resolve(objects, versions.Rules{
 		Differs: func(d *versions.Draft, candidate *unstructured.Unstructured) (bool, error) {
+			if v.newest {
+				return false, nil
+			}
 			if v.policy.Excluded != nil && v.policy.Excluded(plan.Ordered{Object: candidate}) != "" {
 				return false, nil // what is not written now refers to what exists
 			}

@@ -76,6 +76,17 @@ func (p *Plan) Index() Index {
 // Preview returns a step as Complete would from the planned sources. The index is
 // the plan's own.
 func (p *Plan) Preview(step Step, index Index) (Step, error) {
+	sources, err := p.sources(&step, index)
+	if err != nil {
+		return step, err
+	}
+	return p.Complete(step, sources)
+}
+
+// sources returns the objects that the object of a step takes values from, as the plan leaves them.
+func (p *Plan) sources(
+	step *Step, index Index,
+) (map[object.Ref]*unstructured.Unstructured, error) {
 	sources := map[object.Ref]*unstructured.Unstructured{}
 	for _, s := range step.Substitutions {
 		i, ok := index[s.Source]
@@ -83,11 +94,11 @@ func (p *Plan) Preview(step Step, index Index) (Step, error) {
 			continue
 		}
 		if p.Steps[i].Unknown != "" {
-			return step, &mutation.Error{Err: &mutation.MissingError{Source: s.Source, Path: s.From}}
+			return nil, &mutation.Error{Err: &mutation.MissingError{Source: s.Source, Path: s.From}}
 		}
 		sources[s.Source] = p.Steps[i].planned()
 	}
-	return p.Complete(step, sources)
+	return sources, nil
 }
 
 // previewAll completes all steps that take values from other objects, as far as that is possible

@@ -112,6 +112,7 @@ type Policy struct {
 	EncodeStringData bool
 
 	Conflicts Conflicts // what happens with fields that others own
+	Owners    bool      // live objects are read with the owners of their fields
 
 	// Ignore are fields that are left to others once their object exists.
 	Ignore diff.IgnoreRules
@@ -174,8 +175,8 @@ func (p Policy) external(obj *unstructured.Unstructured) bool {
 
 // NeedsOwners reports whether the owners of the fields of all live objects are needed.
 func (p Policy) NeedsOwners() bool {
-	return p.ServerSide || p.Conflicts != ConflictsIgnored && p.Conflicts != NoteConflicts ||
-		p.Ignore.NeedOwners()
+	return p.Owners || p.ServerSide || p.Ignore.NeedOwners() ||
+		p.Conflicts != ConflictsIgnored && p.Conflicts != NoteConflicts
 }
 
 // NeedsOwnersOf reports whether the owners of the fields of an object are needed, if it exists: of

@@ -173,6 +173,9 @@ func (s *appSet) PrepareApply(
 		return nil, err
 	}
 	client := s.client(c)
+	if o.Only {
+		client.Printer = notes{Request{Notice: func(string) {}}}
+	}
 	op := &Operation{
 		Locked: app.LockSet(s.name()), Described: described, Manifests: described,
 		cluster: c, rules: rules,
@@ -187,7 +190,7 @@ func (s *appSet) PrepareApply(
 		) (appRecord, *packages.Operation, error) {
 			opened, err := client.OpenSet(ctx, app.SetRequest{
 				App: s.name(), Group: s.request.Group, Patch: o.NoPrune,
-				Filter:         o.Filter,
+				Filter: o.Filter, AllKinds: o.AllKinds,
 				ScopeSelectors: true, LabelValue: s.label, ObjectLabels: s.objectLabels,
 				KeepChanges: app.ChangesToKeep, Owners: needsOwners(o),
 			})
@@ -210,7 +213,7 @@ func (s *appSet) PrepareApply(
 // needsOwners reports whether a plan needs the owners of the fields of all objects.
 func needsOwners(o packages.PlanOptions) bool {
 	return plan.Policy{
-		ServerSide: o.ServerSide, Conflicts: o.Conflicts, Ignore: o.Ignore,
+		Owners: o.Owners, ServerSide: o.ServerSide, Conflicts: o.Conflicts, Ignore: o.Ignore,
 	}.NeedsOwners()
 }
 
@@ -382,8 +385,14 @@ func (w *appWork) makePlan(ctx context.Context, op *Operation) (err error) {
 		return w.set.nativeError(err)
 	}
 	op.Plan, op.Recorded, op.Unfinished = w.work.Plan(), false, false
-	if err := w.app.SetPlan(ctx, op.Plan); err != nil {
-		return w.set.nativeError(err)
+	op.planned = w.work.Described()
+	if opened, ok := w.app.(*apps.Set); ok && opened.Hidden() != nil {
+		op.hidden = fmt.Errorf("%s: %w", w.set.Title(), opened.Hidden())
+	}
+	if !w.options.Only {
+		if err := w.app.SetPlan(ctx, op.Plan); err != nil {
+			return w.set.nativeError(err)
+		}
 	}
 	if a := w.app.App(); a != nil && a.Exists() {
 		result := appResult(a)

@@ -45,6 +45,9 @@ type Operation struct {
 	cluster cluster.Writer
 	rules   *ready.RuleSet
 	format  formatted
+
+	planned []plan.Desired // the desired objects as the plan has them, once it is made
+	hidden  error          // why the set may have objects that the plan does not know
 }
 
 // formatted is the part of an operation that depends on the format of the record.

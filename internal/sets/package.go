@@ -225,7 +225,7 @@ func (w packageWork) makePlan(ctx context.Context, op *Operation) error {
 	if err := w.Operation.MakePlan(ctx); err != nil {
 		return err
 	}
-	op.Plan, op.Described = w.Plan(), w.Described()
+	op.Plan, op.Described, op.planned = w.Plan(), w.Described(), w.Described()
 	op.Recorded, op.Unfinished = w.Recorded(), w.Unfinished()
 	stay := slices.ContainsFunc(op.Plan.Steps, func(s plan.Step) bool {
 		return s.ReasonCode == plan.ReasonNotPruned

@@ -41,10 +41,7 @@ func (c *Client) seen(
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-	if u.any() {
-		hidden = &HiddenError{append(u.failures(), u.permissions()...)}
-	}
-	return target, found, missed, hidden, nil
+	return target, found, missed, u.hidden(), nil
 }
 
 // unlistedKinds are the kinds of which a search may have missed objects.

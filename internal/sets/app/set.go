@@ -157,6 +157,9 @@ func (s *Set) checkBefore(ctx context.Context, p *plan.Plan) error {
 	return s.CheckPlanned(ctx, writes, true)
 }
 
+// Hidden returns a *HiddenError if the app may have objects that could not be listed; else nil.
+func (s *Set) Hidden() error { return s.live.unlistable.hidden() }
+
 // Shape adds to a policy how the objects of the app are marked, and what kapp finds on them.
 func (s *Set) Shape(p *plan.Policy) {
 	shapePolicy(p, s.app, s.HasApplied)

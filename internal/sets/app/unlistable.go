@@ -144,6 +144,14 @@ func (u unlistable) within(recorded []string) []string {
 // any reports whether there may be unlistable objects.
 func (u unlistable) any() bool { return len(u.kinds)+len(u.namespaces)+len(u.failing) > 0 }
 
+// hidden returns a *HiddenError if there is anything; else nil.
+func (u unlistable) hidden() error {
+	if !u.any() {
+		return nil
+	}
+	return &HiddenError{append(u.failures(), u.permissions()...)}
+}
+
 // keepsRecord reports whether objects of the app may exist that a deletion does not see.
 func (u unlistable) keepsRecord() bool { return u.any() || len(u.partly) > 0 }
 
