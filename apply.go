@@ -98,7 +98,7 @@ func (s *Set) Apply(ctx context.Context, o ApplyOptions, sink func(Event)) (*Res
 	if o.InstallDefinition {
 		definition = packages.InstallAtRun
 	}
-	op, err := s.prepareApply(ctx, o, definition)
+	op, err := s.prepareApply(ctx, o, definition, packages.Comparison{})
 	if err != nil {
 		return nil, err
 	}

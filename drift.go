@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/feature/drift"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
 )
 
@@ -38,24 +39,47 @@ type DriftOptions struct {
 // replicas of an autoscaler, does not count. Nothing is changed. An object that may exist and
 // cannot be read, because its kind is not served now, is an error.
 func (s *Set) Drift(ctx context.Context, o DriftOptions) ([]Drifted, error) {
+	return s.drift(ctx, o, (*sets.Baseline).Find)
+}
+
+// Look returns what Plan and Drift do, the drift of members only. It reads the objects once if the
+// set is the same as when it was deployed. The plan may be there although the drift is an error.
+func (s *Set) Look(ctx context.Context, o PlanOptions) (*Plan, []Drifted, error) {
+	op, p, err := s.plan(ctx, o, packages.Comparison{Owners: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	drifted, err := s.drift(ctx, DriftOptions{Ignore: o.Ignore, MembersOnly: true},
+		func(b *sets.Baseline, ctx context.Context, o drift.Options) (*sets.Drift, error) {
+			return b.FindIn(ctx, op, o)
+		})
+	return p, drifted, err
+}
+
+// drift returns the drift that is found by a comparison with the last good revision or the files.
+func (s *Set) drift(
+	ctx context.Context, o DriftOptions,
+	find func(*sets.Baseline, context.Context, drift.Options) (*sets.Drift, error),
+) ([]Drifted, error) {
 	ignore, err := ignoreRules(o.Ignore)
 	if err != nil {
 		return nil, err
 	}
-	baseline, err := sets.OpenBaseline(ctx, s.cluster.client, s.request, sets.AgainstGood)
+	baseline, err := sets.OpenBaseline(ctx, s.cluster.client, s.request, sets.AgainstGood,
+		o.MembersOnly)
 	if none := (*sets.NoRevisionError)(nil); errors.As(err, &none) && len(s.request.Files) > 0 {
-		baseline, err = sets.OpenBaseline(ctx, s.cluster.client, s.request, sets.AgainstFiles)
+		baseline, err = sets.OpenBaseline(ctx, s.cluster.client, s.request, sets.AgainstFiles,
+			o.MembersOnly)
 	}
 	if err != nil {
 		return nil, missing(err)
 	}
-	baseline.DesiredOnly = o.MembersOnly
-	found, err := baseline.Find(ctx, drift.Options{Ignore: ignore})
+	found, err := find(baseline, ctx, drift.Options{Ignore: ignore})
 	if err == nil {
 		err = found.Incomplete
 	}
 	if err != nil {
-		return nil, err
+		return nil, missing(err)
 	}
 	var drifted []Drifted
 	for i := range found.Objects {

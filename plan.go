@@ -274,30 +274,41 @@ func (p *Plan) Summary() string {
 
 // Plan returns what an apply of the set would do. It changes nothing, and takes no lock.
 func (s *Set) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
-	op, err := s.prepareApply(ctx, ApplyOptions{PlanOptions: o}, packages.SkipDefinition)
+	_, p, err := s.plan(ctx, o, packages.Comparison{})
+	return p, err
+}
+
+// plan returns the operation that applies the set, and its plan.
+func (s *Set) plan(
+	ctx context.Context, o PlanOptions, c packages.Comparison,
+) (*sets.Operation, *Plan, error) {
+	op, err := s.prepareApply(ctx, ApplyOptions{PlanOptions: o}, packages.SkipDefinition, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := op.MakePlan(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := o.check(op); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := s.validate(ctx, op, o, false); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return newPlan(ctx, op)
+	p, err := newPlan(ctx, op)
+	return op, p, err
 }
 
 // prepareApply returns the operation that applies the set.
 func (s *Set) prepareApply(
 	ctx context.Context, o ApplyOptions, definition packages.DefinitionPolicy,
+	c packages.Comparison,
 ) (*sets.Operation, error) {
 	options, err := o.options(time.Now())
 	if err != nil {
 		return nil, err
 	}
+	options.Comparison = c
 	return s.set.PrepareApply(ctx, s.cluster.client, packages.ApplyOptions{
 		PlanOptions: options, Definition: definition, Notice: s.request.Notice,
 	})

@@ -64,7 +64,7 @@ func (b *Baseline) Accept(ctx context.Context, r Request, found *Drift) (*Accept
 	files := b
 	if b.Revision != nil {
 		var err error
-		if files, err = openFiles(ctx, b.cluster, r); err != nil {
+		if files, err = openFiles(ctx, b.cluster, r, true); err != nil {
 			return nil, err
 		}
 	}

@@ -27,8 +27,8 @@ func acceptFile(t *testing.T, text, source string, o drift.Options) (*AcceptedFi
 	want.SetManagedFields(nil)
 	live := configMap("flags", map[string]any{"a": "2", "b": "3"})
 	ref := object.RefOf(live)
-	wanted := wantedObject{plan.Desired{Object: want}, ref}
-	found, err := (&Baseline{}).compare(wanted, live, nil, o)
+	wanted := wantedObject{Desired: plan.Desired{Object: want}, plan: &plan.Plan{}}
+	found, err := wanted.compare(live, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +124,8 @@ func TestAcceptListsFieldsOfOneList(t *testing.T) {
 		t.Fatal(err)
 	}
 	ref := object.RefOf(live)
-	wanted := wantedObject{plan.Desired{Object: want}, ref}
-	found, err := (&Baseline{}).compare(wanted, live, nil, drift.Options{})
+	wanted := wantedObject{Desired: plan.Desired{Object: want}, plan: &plan.Plan{}}
+	found, err := wanted.compare(live, drift.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

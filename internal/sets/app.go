@@ -386,7 +386,7 @@ func (w *appWork) makePlan(ctx context.Context, op *Operation) (err error) {
 	}
 	op.Plan, op.Recorded, op.Unfinished = w.work.Plan(), false, false
 	op.planned = w.work.Described()
-	if opened, ok := w.app.(*apps.Set); ok && opened.Hidden() != nil {
+	if opened, ok := w.app.(*app.Set); ok && opened.Hidden() != nil {
 		op.hidden = fmt.Errorf("%s: %w", w.set.Title(), opened.Hidden())
 	}
 	if !w.options.Only {

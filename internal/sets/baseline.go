@@ -6,16 +6,12 @@ import (
 	"fmt"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/sets/app"
 	"github.com/muster-deploy/muster/internal/sets/policy/config"
-	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // The names of what a set is compared with, beside the numbers of revisions.
@@ -27,8 +23,6 @@ const (
 // Baseline is what the live objects of a set are compared with: the objects of a revision, or those
 // that files describe.
 type Baseline struct {
-	DesiredOnly bool // Find looks for no other objects that carry the mark of an app
-
 	Title    string            // of the set
 	Text     string            // what messages call the baseline, as in: revision 8
 	Revision *history.Revision // nil for files
@@ -36,19 +30,20 @@ type Baseline struct {
 	// with the same objects; else 0.
 	Newer int
 
-	set      Set
-	app      bool
-	request  Request
-	cluster  cluster.Writer
-	store    *history.Store // nil for files
-	desired  []plan.Desired
-	newest   *object.Set             // what the newest revision desires
-	unstored map[object.Ref][]string // what the server did not store of the desired objects
+	set         Set // a revision has another one, with its objects
+	app         bool
+	membersOnly bool
+	request     Request
+	cluster     cluster.Writer
+	store       *history.Store // nil for files
+	desired     []plan.Desired
+	newest      *object.Set             // what the newest revision desires
+	unstored    map[object.Ref][]string // what the server did not store of the desired objects
+	settings    settings
+	last        history.Head // the newest revision; zero for files
 
-	completed completions // of the newest revision; nil until they are read
-	settings  settings
-	last      history.Head   // the newest revision; zero for files
-	rules     *config.Config // of an app, with its rebase rules; nil for a package
+	operation *Operation        // whose plan is compared; nil until it is needed
+	unserved  *cluster.Snapshot // of the objects whose kinds are not served; nil if there are none
 }
 
 // NoRevisionError reports a set without a revision to compare with.
@@ -67,12 +62,13 @@ func (e *NoRevisionError) Error() string {
 }
 
 // OpenBaseline returns what a request's set is compared with: AgainstFiles, AgainstGood or the
-// number of a revision.
+// number of a revision. With membersOnly, comparisons do not look for objects that carry the mark
+// of an app and that it has not deployed.
 func OpenBaseline(
-	ctx context.Context, c cluster.Writer, r Request, against string,
+	ctx context.Context, c cluster.Writer, r Request, against string, membersOnly bool,
 ) (*Baseline, error) {
 	if against == AgainstFiles {
-		return openFiles(ctx, c, r)
+		return openFiles(ctx, c, r, membersOnly)
 	}
 	set, store, err := OpenRevisions(ctx, c, r)
 	if err != nil {
@@ -84,6 +80,7 @@ func OpenBaseline(
 	}
 	b := &Baseline{
 		Title: set.Title(), set: set, cluster: c, store: store, app: r.App != "", request: r,
+		membersOnly: membersOnly,
 	}
 	number := 0
 	if against == AgainstGood {
@@ -119,11 +116,13 @@ func OpenBaseline(
 			b.newest.Insert(object.RefOf(obj.Unstructured))
 		}
 	}
-	return b, b.readRules()
+	return b, nil
 }
 
 // openFiles returns the files of a set as a baseline.
-func openFiles(ctx context.Context, c cluster.Writer, r Request) (*Baseline, error) {
+func openFiles(
+	ctx context.Context, c cluster.Writer, r Request, membersOnly bool,
+) (*Baseline, error) {
 	if r.Record != "" && !r.NamesArtifact() {
 		return nil, errors.New("--record names a package without its folder, so that there are no " +
 			"files to compare with; name the folder instead, or leave out --against")
@@ -136,60 +135,70 @@ func openFiles(ctx context.Context, c cluster.Writer, r Request) (*Baseline, err
 	if err != nil {
 		return nil, err
 	}
-	op, err := set.PrepareApply(ctx, c, packages.ApplyOptions{
-		PlanOptions: packages.PlanOptions{AppAnnotations: true, Now: r.Now()},
-	})
-	if err != nil {
-		return nil, err
-	}
 	b := &Baseline{
-		Title: set.Title(), Text: "the files", set: set, app: r.App != "", cluster: c,
-		desired: op.Manifests, request: r,
+		Title: set.Title(), Text: "the files", set: set, app: r.App != "", cluster: c, request: r,
+		membersOnly: membersOnly,
 	}
-	return b, b.readRules()
+	if b.operation, err = set.PrepareApply(ctx, c, b.options()); err == nil {
+		b.desired = b.operation.Manifests
+	}
+	return b, err
 }
 
-// readRules reads the rules of an app: its own, and those that every app has.
-func (b *Baseline) readRules() error {
-	if !b.app {
+// options returns the options of the operation whose plan is compared.
+func (b *Baseline) options() packages.ApplyOptions {
+	return packages.ApplyOptions{
+		PlanOptions: packages.PlanOptions{
+			FieldManager: packages.DefaultManager, AppAnnotations: true, NoPrune: true,
+			Now: b.request.Now(), Comparison: packages.Comparison{
+				Owners: true, NewestVersions: true, AllKinds: !b.membersOnly, Only: true,
+			},
+		},
+		Definition: packages.SkipDefinition,
+	}
+}
+
+// prepare sets the operation whose plan is compared, if the baseline has none: that of the objects
+// of its revision whose kinds the cluster serves.
+func (b *Baseline) prepare(ctx context.Context) error {
+	if b.operation != nil {
 		return nil
 	}
-	all := make([]resource.Resource, len(b.desired))
-	for i, d := range b.desired {
-		all[i] = resource.Resource{Unstructured: d.Object.DeepCopy(), Origin: d.Source}
+	objects, err := b.served(ctx)
+	if err != nil {
+		return err
 	}
-	var err error
-	if _, b.rules, err = config.Extract(all, app.ConfigVersion); err != nil {
-		return fmt.Errorf("read the rules of %s: %w", b.Title, err)
-	}
-	if err := b.request.checkRules(b.rules); err != nil {
+	restored, request := &Restored{Revision: b.Revision, settings: b.settings}, b.request
+	request.Notice = func(string) {} // its run has printed it
+	if restored.Set, err = restored.open(ctx, request, b.set, objects); err != nil {
 		return fmt.Errorf("%s of %s: %w", b.Text, b.Title, err)
 	}
-	return nil
+	b.operation, err = restored.PrepareApply(ctx, b.cluster, b.options())
+	return err
 }
 
-// Desired returns the objects that are compared with live ones, in the order of the baseline.
-func (b *Baseline) Desired() []object.Ref {
-	var refs []object.Ref
-	for _, d := range b.desired {
-		if b.isCompared(d.Object) {
-			refs = append(refs, object.RefOf(d.Object))
+// served returns the objects of the revision whose kinds the cluster serves, and notes the others.
+// Those whose names the server made are left out: each run created another one.
+func (b *Baseline) served(ctx context.Context) (kept []history.Object, err error) {
+	var targets []cluster.Target
+	for _, obj := range b.Revision.Objects {
+		ref, known := object.RefOf(obj.Unstructured), obj.GetAPIVersion() == config.DocVersion
+		if !known {
+			_, err = b.cluster.Kind(ctx, ref.GroupKind())
+		}
+		switch {
+		case obj.GetName() == "" && !known:
+		case known || err == nil:
+			kept = append(kept, obj)
+		case errors.As(err, new(*cluster.UnknownKindError)):
+			targets = append(targets, cluster.Target{Ref: ref})
+		default:
+			return nil, err
 		}
 	}
-	return refs
-}
-
-// isCompared reports whether an object is one that runs of the set write and update. One whose name
-// the server makes is created by each run, and none is its own.
-func (b *Baseline) isCompared(obj *unstructured.Unstructured) bool {
-	if obj.GetAPIVersion() == config.DocVersion || obj.GetName() == "" {
-		return false
+	if len(targets) == 0 {
+		return kept, nil
 	}
-	annotations := object.AnnotationsOf(obj)
-	for _, key := range []string{resource.AnnNoop, resource.AnnExists} {
-		if _, ok := annotations.Lookup(key); ok {
-			return false
-		}
-	}
-	return true
+	b.unserved, err = b.cluster.Read(ctx, targets)
+	return kept, err
 }

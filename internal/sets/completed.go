@@ -3,7 +3,6 @@ package sets
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/feature/drift"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
@@ -350,47 +348,4 @@ func isRenewed(p *plan.Plan, index plan.Index, before []history.Object, namespac
 		}
 	}
 	return others > 0 && created == others
-}
-
-// hasCompleted reports whether an object that is missing is a Job which has succeeded and removed
-// itself, as the newest revision says or, of a Job that this one does not describe so, that of the
-// baseline.
-func (b *Baseline) hasCompleted(ctx context.Context, d wantedObject, o *drift.Object) bool {
-	if _, ok := ttlOf(d.Object); !ok || o == nil || o.Kind != drift.Deleted {
-		return false
-	}
-	if b.completed == nil {
-		b.completed = b.readCompletions(ctx)
-	}
-	return b.completed[d.live].removed(d.Object, b.request.Now())
-}
-
-// readCompletions returns the completions for the objects of the baseline; none if the history
-// cannot be read.
-func (b *Baseline) readCompletions(ctx context.Context) completions {
-	_, store, err := OpenRevisions(ctx, b.cluster, b.request)
-	if err != nil {
-		return completions{}
-	}
-	if b.Revision == nil {
-		known := completions{}
-		newest, _ := newestCompletions(ctx, store) // without it the Jobs are missing
-		maps.Copy(known, newest)
-		return known
-	}
-	known := completionsOf(b.Revision)
-	if b.last.Number == b.Revision.Number || len(known) == 0 && b.last.Completed == 0 {
-		return known
-	}
-	newest, err := store.Read(ctx, b.last.Number)
-	if err != nil {
-		return completions{}
-	}
-	for _, obj := range newest.Objects {
-		ref := object.RefOf(obj.Unstructured)
-		if was, ok := known[ref]; !ok || was.digest == obj.Digest {
-			known[ref] = completion{obj.Digest, obj.Completed}
-		}
-	}
-	return known
 }

@@ -1,23 +1,21 @@
 package sets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/feature/drift"
-	"github.com/muster-deploy/muster/internal/mutation"
+	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/sets/app/lastapplied"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 	"github.com/muster-deploy/muster/internal/sets/policy/versions"
 )
@@ -34,7 +32,7 @@ type Drift struct {
 	Uncompared []error
 	Incomplete error // why objects were not compared; nil if all were
 
-	wanted  map[object.Ref]wantedObject // by the names of the live objects
+	wanted  map[object.Ref]wantedObject
 	live    map[object.Ref]*unstructured.Unstructured
 	options drift.Options // of the comparison
 }
@@ -46,258 +44,276 @@ var ownAnnotations = []string{
 	resource.AnnLastRenewed,
 }
 
-// Find compares the live objects with the baseline. It sends a list for each kind and namespace;
-// for an app one more for each kind that the cluster has, to find objects that nobody desires.
+// Find plans the baseline, and compares its objects with the live ones.
 func (b *Baseline) Find(ctx context.Context, o drift.Options) (*Drift, error) {
-	wanted, live, err := b.read(ctx)
+	if err := b.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.operation.MakePlan(ctx); err != nil {
+		return nil, err
+	}
+	return b.compare(ctx, b.operation, o)
+}
+
+// FindIn returns what Find does, by the plan of another operation if that has the same objects. The
+// plan has read the owners of all fields.
+func (b *Baseline) FindIn(
+	ctx context.Context, op *Operation, o drift.Options,
+) (*Drift, error) {
+	same, err := b.isOf(op)
 	if err != nil {
 		return nil, err
 	}
-	if o, err = b.options(ctx, o); err != nil {
-		return nil, err
+	if !same {
+		return b.Find(ctx, o)
 	}
-	found := &Drift{
-		wanted: map[object.Ref]wantedObject{}, live: live.Objects, options: o, Incomplete: live.Check(),
+	return b.compare(ctx, op, o)
+}
+
+// isOf reports whether the baseline has the objects of an operation. Versions of objects are named
+// for a comparison otherwise than for a run.
+func (b *Baseline) isOf(op *Operation) (bool, error) {
+	if slices.ContainsFunc(op.Manifests, func(d plan.Desired) bool {
+		return resource.HasAnnotation(d.Object, resource.AnnVersioned)
+	}) {
+		return false, nil
 	}
-	known := object.NewSet()
-	for _, d := range wanted {
-		known.Insert(d.live)
-		found.wanted[d.live] = d
-		if live.Unserved.Has(d.live) && !live.NoKind.Has(d.live) {
-			found.Unserved = append(found.Unserved, d.live)
-			continue
-		}
-		result, err := b.compare(d, live.Objects[d.live], live.Objects, o)
-		if err == nil && b.mayBeUnstored(ctx, result) {
-			result, err = b.compare(d, live.Objects[d.live], live.Objects, o)
-		}
-		if left := (*uncomparedError)(nil); errors.As(err, &left) {
-			found.Uncompared = append(found.Uncompared, left)
-			found.Incomplete = errors.Join(found.Incomplete, left)
-			continue
-		}
-		if err != nil {
+	if b.Revision == nil {
+		return true, nil
+	}
+	objects := make([]history.Object, len(op.Manifests))
+	for i, d := range op.Manifests {
+		objects[i].Unstructured = d.Object
+	}
+	content, err := history.Content(objects, false)
+	return content == b.Revision.Content, err
+}
+
+// compare returns how the live objects of the plan of an operation differ from what the plan wants
+// of them. The plan says which objects are compared, and with which values.
+func (b *Baseline) compare(
+	ctx context.Context, op *Operation, o drift.Options,
+) (*Drift, error) {
+	if b.app && !op.Recorded && (b.Revision == nil || !b.membersOnly) {
+		if _, err := b.set.Mark(ctx, b.cluster); err != nil {
 			return nil, err
 		}
-		found.Compared = append(found.Compared, d.live)
-		if result != nil && !b.hasCompleted(ctx, d, result) {
-			found.Objects = append(found.Objects, *result)
-		}
 	}
-	if !b.DesiredOnly {
-		if err := b.addUnwanted(ctx, found, known, live); err != nil {
+	c := comparison{
+		Baseline: b, plan: op.Plan, index: op.Plan.Index(), described: map[object.Ref]plan.Desired{},
+		found: &Drift{
+			wanted: map[object.Ref]wantedObject{}, live: map[object.Ref]*unstructured.Unstructured{},
+			options: b.driftOptions(op.Plan, o),
+		},
+	}
+	for _, d := range op.planned {
+		c.described[object.RefOf(d.Object)] = d
+	}
+	if !b.membersOnly {
+		c.found.Incomplete = op.hidden
+	}
+	c.addUnserved()
+	for i := range op.Plan.Steps {
+		if err := c.step(ctx, &op.Plan.Steps[i]); err != nil {
 			return nil, err
 		}
 	}
+	found := c.found
 	slices.SortFunc(found.Compared, object.Compare)
 	slices.SortFunc(found.Objects, func(x, y drift.Object) int { return object.Compare(x.Ref, y.Ref) })
 	return found, nil
 }
 
-// wantedObject is a desired object, and the live one that it corresponds to.
-type wantedObject struct {
-	plan.Desired
-	live object.Ref // has another name if versions of the object are kept
+// comparison compares the objects of a plan.
+type comparison struct {
+	*Baseline
+	plan      *plan.Plan
+	index     plan.Index
+	described map[object.Ref]plan.Desired
+	found     *Drift
 }
 
-// compare compares a desired object with a live one, nil if that does not exist. Sources are the
-// objects that it may take values from. The result is nil if nothing differs that runs would write.
-func (b *Baseline) compare(
-	d wantedObject, live *unstructured.Unstructured,
-	sources map[object.Ref]*unstructured.Unstructured, o drift.Options,
-) (*drift.Object, error) {
-	want := d.Object
-	o.Unstored = b.unstored[object.RefOf(want)]
-	if d.live.Name != want.GetName() {
-		want = want.DeepCopy()
-		want.SetName(d.live.Name)
-		o.Ignore = nil // another content would be a new version
+// addUnserved adds the objects of the baseline whose kinds the cluster does not serve: those whose
+// kind does not exist are gone.
+func (c *comparison) addUnserved() {
+	if c.unserved == nil {
+		return
 	}
-	list, err := packages.AnnotationPolicy().Substitutions(want)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.live, err)
-	}
-	for i := range list {
-		if list[i].Source.Namespace == "" && sources[list[i].Source] == nil {
-			list[i].Source.Namespace = want.GetNamespace()
-		}
-		o.Private = o.Private || object.IsSecret(sources[list[i].Source])
-	}
-	if len(list) > 0 && live != nil { // else it is missing, whatever its sources have
-		if want, err = mutation.Apply(want, list, sources); err != nil {
-			return nil, &uncomparedError{d.live, err}
+	c.found.Incomplete = errors.Join(c.unserved.Check(), c.found.Incomplete)
+	for _, d := range c.desired {
+		switch ref := object.RefOf(d.Object); {
+		case c.unserved.NoKind.Has(ref):
+			c.add(&drift.Object{Ref: ref, Kind: drift.Deleted}, d)
+		case c.unserved.Unserved.Has(ref):
+			c.found.Unserved = append(c.found.Unserved, ref)
 		}
 	}
-	if b.rules != nil && live != nil {
-		if want, err = b.rules.Own().Fit(want, live, lastapplied.Original(live)); err != nil {
-			return nil, fmt.Errorf("%s: %w", d.live, err)
-		}
-	}
-	result, err := drift.Compare(want, live, o)
+}
+
+// step compares the object of a step.
+func (c *comparison) step(ctx context.Context, step *plan.Step) error {
+	d, ok := c.described[step.Ref]
 	switch {
-	case err != nil || result == nil:
-		return nil, err
-	case result.Kind == drift.Deleted && b.newest != nil && !b.newest.Has(object.RefOf(d.Object)):
-		return nil, nil // the newer revision does not have it
-	case result.Kind == drift.Changed && isFrozen(want):
-		return nil, nil
-	}
-	result.Source = d.Source
-	return result, nil
-}
-
-// uncomparedError reports an object that cannot be compared, because a value is missing that it
-// takes from another object.
-type uncomparedError struct {
-	ref   object.Ref
-	cause error
-}
-
-func (e *uncomparedError) Error() string {
-	return fmt.Sprintf("%s was not compared: %v", e.ref, e.cause)
-}
-
-// isFrozen reports whether runs create the object and never update it.
-func isFrozen(obj *unstructured.Unstructured) bool {
-	annotations := object.AnnotationsOf(obj)
-	return slices.ContainsFunc(packages.AnnotationPolicy().CreateOnly, func(a plan.Annotation) bool {
-		return annotations.Get(a.Key) == a.Value
-	})
-}
-
-// read returns the desired objects with their live names, and the live objects.
-func (b *Baseline) read(ctx context.Context) ([]wantedObject, *cluster.Snapshot, error) {
-	var wanted []wantedObject
-	var targets []cluster.Target
-	var existing *object.Set // read if versions of an object are kept
-	asked := object.NewSet()
-	add := func(ref object.Ref, version string) {
-		if !asked.Has(ref) {
-			asked.Insert(ref)
-			targets = append(targets, cluster.Target{Ref: ref, Version: version, ManagedFields: true})
-		}
-	}
-	for _, d := range b.desired {
-		if !b.isCompared(d.Object) {
-			continue
-		}
-		w := wantedObject{Desired: d, live: object.RefOf(d.Object)}
-		if resource.HasAnnotation(d.Object, resource.AnnVersioned) {
-			if existing == nil {
-				members, err := b.set.Targets(ctx, b.cluster)
-				if err != nil {
-					return nil, nil, err
-				}
-				existing = members.All
-			}
-			w.live = newestVersion(w.live, existing)
-		}
-		wanted = append(wanted, w)
-		add(w.live, d.Object.GroupVersionKind().Version)
-		list, err := packages.AnnotationPolicy().Substitutions(d.Object)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", w.live, err)
-		}
-		for _, s := range list {
-			if s.Source.Namespace == "" && d.Object.GetNamespace() != "" {
-				s.Source.Namespace = d.Object.GetNamespace()
-			}
-			add(s.Source, "")
-		}
-	}
-	live, err := b.cluster.Read(ctx, targets)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the objects of %s: %w", b.Title, err)
-	}
-	return wanted, live, nil
-}
-
-// newestVersion returns the newest version of an object among the existing ones, or the object.
-func newestVersion(ref object.Ref, existing *object.Set) object.Ref {
-	newest, highest := ref, -1
-	for _, other := range existing.Refs() {
-		base, number, ok := versions.Split(other.Name)
-		other.Name = base
-		if ok && other == ref && number > highest {
-			newest.Name, highest = base+"-ver-"+strconv.Itoa(number), number
-		}
-	}
-	return newest
-}
-
-// options completes the options of a comparison with what is known of the set.
-func (b *Baseline) options(ctx context.Context, o drift.Options) (drift.Options, error) {
-	mark, err := b.set.Mark(ctx, b.cluster)
-	if err != nil && b.Revision == nil {
-		return o, err
-	}
-	o.Mark, _, _ = strings.Cut(mark.Text, "=")
-	o.IgnoreAnnotations = append(slices.Clone(ownAnnotations), o.IgnoreAnnotations...)
-	o.Newer = b.Newer > 0
-	if b.Revision != nil {
-		o.Since = b.last.Time
-		if b.Newer > 0 {
-			o.Since = b.Revision.Time
-		}
-		if manager := b.settings.Plan.FieldManager; manager != "" && manager != packages.DefaultManager {
-			o.Own = append(o.Own, manager)
-		}
-	}
-	versioned := map[string]bool{}
-	for _, d := range b.desired {
-		if resource.HasAnnotation(d.Object, resource.AnnVersioned) {
-			versioned[d.Object.GetName()] = true
-		}
-	}
-	o.SameName = func(want, live string) bool {
-		base, _, ok := versions.Split(live)
-		return ok && base == want && versioned[base]
-	}
-	return o, nil
-}
-
-// addUnwanted adds the objects that carry the mark of an app and that nobody desires: neither the
-// baseline nor the newest revision. Objects that controllers created are theirs. The objects of a
-// package are marked by an annotation, by which nobody can list them.
-func (b *Baseline) addUnwanted(
-	ctx context.Context, found *Drift, known *object.Set, live *cluster.Snapshot,
-) error {
-	if !b.app {
+	case !step.Op.IsObject() || step.Op.External() || step.ReasonCode == plan.ReasonCompleted,
+		step.ReasonCode == plan.ReasonExcluded:
+		return nil
+	case !ok:
+		c.addUnwanted(step)
 		return nil
 	}
-	members, err := b.set.Targets(ctx, b.cluster)
+	live := cmp.Or(step.Have, step.Leaving)
+	w, err := c.wanted(step, d, live)
+	c.found.wanted[step.Ref], c.found.live[step.Ref] = w, live
+	if err != nil {
+		left := fmt.Errorf("%s was not compared: %w", step.Ref, err)
+		c.found.Uncompared = append(c.found.Uncompared, left)
+		c.found.Incomplete = errors.Join(c.found.Incomplete, left)
+		return nil
+	}
+	result, err := w.compare(live, c.found.options)
+	if err == nil && c.mayBeUnstored(ctx, result) {
+		w.unstored = c.unstored[w.plain()]
+		c.found.wanted[step.Ref] = w
+		result, err = w.compare(live, c.found.options)
+	}
 	if err != nil {
 		return err
 	}
-	found.Incomplete = errors.Join(found.Incomplete, members.Hidden)
-	var targets []cluster.Target
-	for _, ref := range members.All.Refs() {
-		base, _, versioned := versions.Split(ref.Name)
-		plain := ref
-		plain.Name = base
-		switch {
-		case known.Has(ref), versioned && live != nil && b.desires(plain):
-		case b.newest != nil && (b.newest.Has(ref) || b.newest.Has(plain)):
-		default:
-			targets = append(targets, cluster.Target{Ref: ref})
-		}
-	}
-	if len(targets) == 0 {
-		return nil
-	}
-	snapshot, err := b.cluster.Read(ctx, targets)
-	if err != nil {
-		return fmt.Errorf("read objects with the mark of %s: %w", b.Title, err)
-	}
-	for _, t := range targets {
-		obj := snapshot.Objects[t.Ref]
-		if obj == nil || obj.GetDeletionTimestamp() != nil || metav1.GetControllerOf(obj) != nil ||
-			len(obj.GetOwnerReferences()) > 0 {
-			continue
-		}
-		found.Objects = append(found.Objects, drift.Object{Ref: t.Ref, Kind: drift.Added})
-	}
+	c.found.Compared = append(c.found.Compared, step.Ref)
+	c.add(result, d)
 	return nil
+}
+
+// add adds an object that differs, unless nobody wants it any more.
+func (c *comparison) add(o *drift.Object, d plan.Desired) {
+	if o == nil || o.Kind == drift.Deleted && c.newest != nil &&
+		!c.newest.Has(wantedObject{Desired: d}.plain()) {
+		return
+	}
+	if o.Source = d.Source; c.Revision != nil { // else the source of a step names the revision
+		suffix := fmt.Sprintf("of revision %d", c.Revision.Number)
+		o.Source = strings.TrimSpace(strings.TrimSuffix(o.Source, suffix))
+	}
+	c.found.Objects = append(c.found.Objects, *o)
+}
+
+// wanted returns what a plan wants of the object of a step. The error is that a value is missing
+// which the object takes from another one; an object that does not exist is missing in any case.
+func (c *comparison) wanted(
+	step *plan.Step, d plan.Desired, live *unstructured.Unstructured,
+) (w wantedObject, err error) {
+	w = wantedObject{
+		Desired: d, plan: c.plan, private: step.Sensitive,
+		frozen: step.ReasonCode == plan.ReasonCreateOnly, foreign: step.Op == plan.Skip,
+	}
+	w.unstored = c.unstored[w.plain()]
+	if step.Draft != nil && live != nil {
+		var completed *unstructured.Unstructured
+		if completed, err = c.plan.Completed(step, c.index); err == nil {
+			w.Object = completed
+		}
+	}
+	return w, err
+}
+
+// wantedObject is what a plan wants of an object.
+type wantedObject struct {
+	plan.Desired
+	plan     *plan.Plan
+	private  bool // it may hold values of Secrets
+	frozen   bool // runs create it and never update it
+	foreign  bool // runs do not write it: its mark is that of others
+	unstored []string
+}
+
+// isVersion reports whether the object is a version of the one that is described.
+func (w wantedObject) isVersion() bool {
+	return resource.HasAnnotation(w.Object, resource.AnnVersioned)
+}
+
+// plain returns the object, or the described one of which it is a version.
+func (w wantedObject) plain() object.Ref {
+	ref := object.RefOf(w.Object)
+	if base, _, ok := versions.Split(ref.Name); ok && w.isVersion() {
+		ref.Name = base
+	}
+	return ref
+}
+
+// compare compares the object with a live one, nil if that does not exist. The result is nil if
+// nothing differs that runs would write.
+func (w wantedObject) compare(
+	live *unstructured.Unstructured, o drift.Options,
+) (*drift.Object, error) {
+	want, err := w.Object, error(nil)
+	if live != nil {
+		if want, err = w.plan.Baseline(want, live); err != nil {
+			return nil, fmt.Errorf("%s: %w", object.RefOf(live), err)
+		}
+	}
+	if w.foreign {
+		want = object.WithMetadata(want, func(metadata map[string]any) {
+			labels, _ := metadata["labels"].(map[string]any)
+			delete(labels, o.Mark)
+			object.DeleteAnnotations(metadata, o.Mark)
+		})
+	}
+	o.Private, o.Unstored = o.Private || w.private, w.unstored
+	if w.isVersion() {
+		o.Ignore = nil // another content would be a new version
+	}
+	result, err := drift.Compare(want, live, o)
+	if err == nil && result != nil && result.Kind == drift.Changed && w.frozen {
+		return nil, nil
+	}
+	return result, err
+}
+
+// since returns when the baseline was deployed; zero for files.
+func (b *Baseline) since() time.Time {
+	switch {
+	case b.Revision == nil:
+		return time.Time{}
+	case b.Newer > 0:
+		return b.Revision.Time
+	default:
+		return b.last.Time
+	}
+}
+
+// driftOptions completes the options of a comparison with what is known of the set.
+func (b *Baseline) driftOptions(p *plan.Plan, o drift.Options) drift.Options {
+	o.Mark = cmp.Or(p.Owner.Label, p.Owner.Annotation)
+	o.IgnoreAnnotations = append(slices.Clone(ownAnnotations), o.IgnoreAnnotations...)
+	o.Newer, o.Since = b.Newer > 0, b.since()
+	if manager := b.settings.Plan.FieldManager; manager != "" && manager != packages.DefaultManager {
+		o.Own = append(o.Own, manager)
+	}
+	o.SameName = func(want, live string) bool {
+		base, _, ok := versions.Split(live)
+		return ok && base == want && slices.ContainsFunc(b.desired, func(d plan.Desired) bool {
+			return d.Object.GetName() == base && resource.HasAnnotation(d.Object, resource.AnnVersioned)
+		})
+	}
+	return o
+}
+
+// addUnwanted adds the object of a step that carries the mark of an app and that nobody desires:
+// neither the baseline nor the newest revision. Objects that controllers created are theirs. The
+// objects of a package are marked by an annotation, by which nobody can list them.
+func (c *comparison) addUnwanted(step *plan.Step) {
+	obj, plain := step.Have, step.Ref
+	if base, _, ok := versions.Split(plain.Name); ok {
+		plain.Name = base
+	}
+	switch {
+	case !c.app || c.membersOnly || step.ReasonCode == plan.ReasonSameObject,
+		obj == nil || obj.GetDeletionTimestamp() != nil || len(obj.GetOwnerReferences()) > 0,
+		plain != step.Ref && c.desires(plain),
+		c.newest != nil && (c.newest.Has(step.Ref) || c.newest.Has(plain)):
+	default:
+		c.found.Objects = append(c.found.Objects, drift.Object{Ref: step.Ref, Kind: drift.Added})
+	}
 }
 
 // desires reports whether the baseline has an object.
@@ -309,16 +325,12 @@ func (b *Baseline) desires(ref object.Ref) bool {
 
 // Join adds the persons that an audit log names.
 func (b *Baseline) Join(ctx context.Context, found *Drift, log *drift.AuditLog) error {
-	o, err := b.options(ctx, drift.Options{})
-	if err != nil {
-		return err
-	}
 	for i := range found.Objects {
 		kind, err := b.cluster.Kind(ctx, found.Objects[i].Ref.GroupKind())
 		if err != nil {
 			return err
 		}
-		log.Join(&found.Objects[i], kind.Resource.GroupResource(), o.Since)
+		log.Join(&found.Objects[i], kind.Resource.GroupResource(), b.since())
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
+	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
-	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
 // FixOptions say what a fix puts back.
@@ -25,6 +25,9 @@ type FixOptions struct {
 	// DeleteAdded deletes objects that carry the mark of the set and that nobody deployed with it.
 	DeleteAdded bool
 }
+
+// FixComparison is that of the operation which a fix reduces to what drifted.
+var FixComparison = packages.Comparison{Owners: true, NewestVersions: true, AllKinds: true}
 
 // Fix is an operation that puts back what drifted from a baseline, and changes nothing else.
 type Fix struct {
@@ -177,11 +180,11 @@ func newestOf(heads []history.Head) int {
 // part of the set, so that the revision describes the whole set.
 func (f *Fix) revise(ctx context.Context) (err error) {
 	f.Basis.Options.NoPrune, f.Basis.Partial = false, ""
-	if f.drift, err = f.baseline.Find(ctx, f.options.Options); err != nil {
+	if f.drift, err = f.baseline.compare(ctx, f.Operation, f.options.Options); err != nil {
 		return err
 	}
 	r := revision{Fix: f, plan: f.Plan, drifted: map[object.Ref]*drift.Object{},
-		created: map[object.Ref]bool{}, fixed: f.drift.sources()}
+		created: map[object.Ref]bool{}}
 	for i := range f.drift.Objects {
 		if o := &f.drift.Objects[i]; o.Counts() {
 			r.drifted[o.Ref] = o
@@ -193,7 +196,6 @@ func (f *Fix) revise(ctx context.Context) (err error) {
 		}
 	}
 	f.left = nil
-	r.mergeVersions()
 	for i := range r.plan.Steps {
 		if err := r.step(&r.plan.Steps[i]); err != nil {
 			return fmt.Errorf("%s: %w", r.plan.Steps[i].Ref, err)
@@ -203,33 +205,12 @@ func (f *Fix) revise(ctx context.Context) (err error) {
 	return nil
 }
 
-// sources returns the objects that others take values from as they will be after the fix: those
-// that drifted with their desired values, and those that were deleted as the baseline has them.
-func (d *Drift) sources() map[object.Ref]*unstructured.Unstructured {
-	after := map[object.Ref]*unstructured.Unstructured{}
-	for ref, obj := range d.live {
-		after[ref] = obj
-	}
-	for _, o := range d.Objects {
-		switch {
-		case o.Kind == drift.Deleted:
-			after[o.Ref] = d.wanted[o.Ref].Object
-		case o.Kind == drift.Changed:
-			if obj, err := drift.Revert(d.live[o.Ref], o.Drifted()); err == nil {
-				after[o.Ref] = obj
-			}
-		}
-	}
-	return after
-}
-
 // revision reduces the plan of a whole set to what drifted.
 type revision struct {
 	*Fix
 	plan    *plan.Plan
 	drifted map[object.Ref]*drift.Object
 	created map[object.Ref]bool // by the plan of the whole set
-	fixed   map[object.Ref]*unstructured.Unstructured
 }
 
 // step reduces a step of the plan to what drifted.
@@ -265,17 +246,6 @@ func (r *revision) takesNewValues(step *plan.Step) bool {
 // revert makes a step put back the fields that drifted.
 func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 	wanted, live := r.drift.wanted[o.Ref], r.drift.live[o.Ref]
-	if len(step.Substitutions) > 0 {
-		again, err := r.baseline.compare(wanted, live, r.fixed, r.drift.options)
-		if err != nil {
-			return err
-		}
-		if again == nil || !again.Counts() {
-			step.Leave()
-			return nil
-		}
-		o = again
-	}
 	replace, recreate, wait := step.Replace, step.Recreate, step.Wait
 	described := wanted.Object
 	if step.ServerSide {
@@ -283,7 +253,7 @@ func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 	}
 	step.Leave()
 	step.Wait, step.Described = wait, described
-	next, err := r.baseline.reverted(*step, live, o.Drifted())
+	next, err := reverted(*step, live, o.Drifted())
 	if err != nil {
 		return err
 	}
@@ -295,7 +265,7 @@ func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 		if text := owner.Text(owner.Of(now)); text != owners {
 			return nil, fmt.Errorf("it was taken over meanwhile: it belongs to %s", cmp.Or(text, "nobody"))
 		}
-		o, err := r.baseline.compare(wanted, now, r.fixed, r.drift.options)
+		o, err := wanted.compare(now, r.drift.options)
 		if err != nil {
 			return nil, err
 		}
@@ -309,13 +279,13 @@ func (r *revision) revert(step *plan.Step, o *drift.Object) error {
 					"command again")
 			}
 		}
-		return r.baseline.reverted(*step, now, fields)
+		return reverted(*step, now, fields)
 	}
 	return nil
 }
 
 // reverted returns a step that puts back fields of a live object, by a patch.
-func (b *Baseline) reverted(
+func reverted(
 	step plan.Step, live *unstructured.Unstructured, fields []drift.Field,
 ) (*plan.Step, error) {
 	want, err := drift.Revert(live, fields)
@@ -334,40 +304,6 @@ func (b *Baseline) reverted(
 		step.Diff = diff.Between(live, want, diff.Options{IgnoreAnnotations: ownAnnotations})
 	}
 	return &step, err
-}
-
-// mergeVersions makes the steps of objects whose versions are kept concern the newest version: a
-// fix puts its fields back and makes no new version.
-func (r *revision) mergeVersions() {
-	index := r.plan.Index()
-	for live, d := range r.drift.wanted {
-		if !resource.HasAnnotation(d.Object, resource.AnnVersioned) || r.drift.live[live] == nil {
-			continue
-		}
-		for i := range r.plan.Steps {
-			step := &r.plan.Steps[i]
-			if step.Op != plan.Create || step.Ref == live || !isVersionOf(step.Ref, d.Object) {
-				continue
-			}
-			delete(r.created, step.Ref)
-			if _, has := index[live]; has {
-				*step = plan.Step{Op: plan.Barrier, Needs: step.Needs, After: step.After, Rank: step.Rank}
-			} else {
-				step.Ref, step.Op, step.Have = live, plan.Unchanged, r.drift.live[live]
-			}
-		}
-		if i, has := index[live]; has && r.plan.Steps[i].Op.Removes() { // it was to be a former version
-			r.plan.Steps[i].Op, r.plan.Steps[i].Have = plan.Unchanged, r.drift.live[live]
-		}
-	}
-}
-
-// isVersionOf reports whether a reference is to a version of an object.
-func isVersionOf(ref object.Ref, obj *unstructured.Unstructured) bool {
-	base := object.RefOf(obj)
-	suffix, ok := strings.CutPrefix(ref.Name, base.Name+"-ver-")
-	ref.Name = base.Name
-	return ok && ref == base && suffix != ""
 }
 
 // addLeft collects the objects that drifted and that the plan does not change.

@@ -38,14 +38,13 @@ func fixOf(t *testing.T, steps ...plan.Step) (*plan.Plan, *revision) {
 	want.SetManagedFields(nil)
 	live := configMap("flags", map[string]any{"a": "2", "b": "3"})
 	ref := object.RefOf(live)
-	b := &Baseline{}
-	wanted := wantedObject{plan.Desired{Object: want}, ref}
-	found, err := b.compare(wanted, live, nil, drift.Options{})
+	wanted := wantedObject{Desired: plan.Desired{Object: want}, plan: &plan.Plan{}}
+	found, err := wanted.compare(live, drift.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &revision{
-		Fix: &Fix{baseline: b, drift: &Drift{
+		Fix: &Fix{baseline: &Baseline{}, drift: &Drift{
 			Objects: []drift.Object{*found}, wanted: map[object.Ref]wantedObject{ref: wanted},
 			live: map[object.Ref]*unstructured.Unstructured{ref: live},
 		}},
@@ -108,27 +107,6 @@ func TestFixComparesAgain(t *testing.T) {
 	_, err = step().Reverts(configMap("flags", map[string]any{"a": "5", "b": "3"}))
 	if err == nil || !strings.HasPrefix(err.Error(), "others changed data.a since") {
 		t.Errorf("another edit: %v", err)
-	}
-}
-
-func TestRebaseRulesAreNoDrift(t *testing.T) {
-	rules := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "kapp.k14s.io/v1alpha1", "kind": "Config",
-		"rebaseRules": []any{map[string]any{
-			"path": []any{"data", "b"}, "type": "copy", "sources": []any{"existing", "new"},
-			"resourceMatchers": []any{map[string]any{"allMatcher": map[string]any{}}},
-		}},
-	}}
-	want := configMap("flags", map[string]any{"a": "1", "b": "1"})
-	b := &Baseline{app: true, desired: []plan.Desired{{Object: rules}, {Object: want}}}
-	if err := b.readRules(); err != nil {
-		t.Fatal(err)
-	}
-	live := configMap("flags", map[string]any{"a": "2", "b": "2"})
-	found, err := b.compare(wantedObject{b.desired[1], object.RefOf(live)}, live, nil,
-		drift.Options{})
-	if err != nil || found == nil || len(found.Fields) != 1 || found.Fields[0].Path != "data.a" {
-		t.Errorf("found %+v, %v", found, err)
 	}
 }
 

@@ -109,9 +109,8 @@ func mapText(name, data, annotation string) string {
 		"data: {%s}\n", name, annotation, data)
 }
 
-// open opens the set.
-func (w *setWorld) open() Set {
-	w.t.Helper()
+// request returns the request that names the set.
+func (w *setWorld) request() Request {
 	r := Request{
 		Files: []string{w.dir}, Namespace: "demo",
 		Notice: func(text string) { w.notices = append(w.notices, text) },
@@ -120,7 +119,13 @@ func (w *setWorld) open() Set {
 	if w.format == KindApp {
 		r.App = "shop"
 	}
-	set, err := Open(w.t.Context(), r)
+	return r
+}
+
+// open opens the set.
+func (w *setWorld) open() Set {
+	w.t.Helper()
+	set, err := Open(w.t.Context(), w.request())
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/sets/policy/config"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
+	"github.com/muster-deploy/muster/internal/sets/policy/versions"
 )
 
 // AtNewest returns the set as the newest revision in its history has it, for questions that need
@@ -55,13 +56,20 @@ func (r *Restored) Unwritten(existing *object.Set) []object.Ref {
 	var refs []object.Ref
 	for _, obj := range r.Revision.Objects {
 		ref := object.RefOf(obj.Unstructured)
-		live := ref
-		if resource.HasAnnotation(obj.Unstructured, resource.AnnVersioned) {
-			live = newestVersion(ref, existing)
-		}
-		if obj.GetAPIVersion() != config.DocVersion && !existing.Has(live) {
+		exists := existing.Has(ref) ||
+			resource.HasAnnotation(obj.Unstructured, resource.AnnVersioned) && hasVersion(existing, ref)
+		if obj.GetAPIVersion() != config.DocVersion && !exists {
 			refs = append(refs, ref)
 		}
 	}
 	return refs
+}
+
+// hasVersion reports whether a version of an object exists.
+func hasVersion(existing *object.Set, ref object.Ref) bool {
+	return slices.ContainsFunc(existing.Refs(), func(other object.Ref) bool {
+		base, _, ok := versions.Split(other.Name)
+		other.Name = base
+		return ok && other == ref
+	})
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/manifest"
-	"github.com/muster-deploy/muster/internal/plan"
 )
 
 // The documents of apps with rules in ytt.
@@ -72,11 +72,17 @@ func TestNoScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := &Baseline{app: true, Text: "revision 3", Title: `app "shop"`, request: r}
-			for _, obj := range objects {
-				b.desired = append(b.desired, plan.Desired{Object: obj.Unstructured})
+			w := newSetWorld(t, KindApp)
+			b := &Baseline{
+				app: true, Text: "revision 3", Title: `app "shop"`, request: r, set: &appSet{request: r},
+				cluster: fullCluster{w.server}, Revision: &history.Revision{},
 			}
-			if err := b.readRules(); err == nil || !strings.HasPrefix(err.Error(), "revision 3") {
+			for _, obj := range objects {
+				b.Revision.Objects = append(b.Revision.Objects, history.Object{Unstructured: obj.Unstructured})
+			}
+			if err := b.prepare(t.Context()); err == nil ||
+				!strings.HasPrefix(err.Error(), "revision 3") ||
+				!strings.Contains(err.Error(), "rules in ytt") {
 				t.Errorf("a revision: %v", err)
 			}
 		})

@@ -188,7 +188,7 @@ func (f *DriftFlags) Open(
 	if err != nil {
 		return nil, err
 	}
-	r.Baseline, err = sets.OpenBaseline(ctx, r.Cluster, r.Request, f.Against)
+	r.Baseline, err = sets.OpenBaseline(ctx, r.Cluster, r.Request, f.Against, false)
 	return r, f.Unrecorded(err)
 }
 

@@ -47,6 +47,7 @@ type applyFlags struct {
 	onFailure  cli.Choice
 
 	differences setflags.Differences // of the plan
+	comparison  packages.Comparison  // of what is planned
 }
 
 // newApplyFlags returns the flags with defaults.
@@ -260,7 +261,7 @@ func (f *applyFlags) options(now time.Time) packages.PlanOptions {
 	o.InventoryPolicy = cmp.Or(policies[f.adopt.Value], o.InventoryPolicy)
 	o.LeaveReplicas, o.Recreation, o.Recreate = true, true, f.recreate
 	o.NoPrune, o.AllowEmpty, o.AppAnnotations = f.noPrune, f.allowEmpty, true
-	o.Filter, o.Now = f.filter, now
+	o.Filter, o.Now, o.Comparison = f.filter, now, f.comparison
 	o.Conflicts = cmp.Or(plan.Conflicts(f.conflicts.Value), plan.NoteConflicts)
 	o.Hold, o.AllowDelete = true, f.held.allowed()
 	return o

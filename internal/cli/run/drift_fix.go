@@ -172,7 +172,7 @@ func (x *fixing) prepare(
 		return t, nil, err
 	}
 	a := x.apply
-	a.noPrune = !x.deleteAdded
+	a.noPrune, a.comparison = !x.deleteAdded, sets.FixComparison
 	var all *sets.Operation
 	if restored != nil {
 		restored.Revision.Adopted = nil // what others own now stays theirs

@@ -41,7 +41,7 @@ func Accept(
 		return nil, errors.New("the object does not have it any more: give the command again")
 	}
 	is = f.desiredNames(manifest, is)
-	want, route := f.revert, f.route
+	want, route := f.desiredNames(manifest, f.revert), f.route
 	if texts, _ := manifest["stringData"].(map[string]any); object.IsSecret(live) &&
 		len(texts) > 0 && route[0].field == "data" {
 		if len(route) == 1 {
@@ -106,8 +106,8 @@ func acceptData(manifest map[string]any, want, is any) (map[string]any, error) {
 	return content, nil
 }
 
-// desiredNames returns a live value in which versions of names that a manifest has are those names.
-// It modifies nothing.
+// desiredNames returns a live or a desired value in which versions of names that a manifest has are
+// those names. It modifies nothing.
 func (f *Field) desiredNames(manifest map[string]any, value any) any {
 	if f.sameName == nil {
 		return value

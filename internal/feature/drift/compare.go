@@ -1,7 +1,6 @@
 package drift
 
 import (
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,14 +9,12 @@ import (
 
 	"github.com/muster-deploy/muster/internal/base/jsonvalue"
 	"github.com/muster-deploy/muster/internal/builtin"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
 // serverFields are the fields of metadata that identify an object, or that only the server writes.
-var serverFields = []string{
-	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generateName",
-	"generation", "managedFields", "name", "namespace", "resourceVersion", "selfLink", "uid",
-}
+var serverFields = append(object.ServerMetadata(), "generateName", "name", "namespace")
 
 // comparison compares one object.
 type comparison struct {
@@ -64,23 +61,7 @@ func newComparison(want, live *unstructured.Unstructured, o Options) (*compariso
 
 // withData returns the fields of a Secret with its stringData in data, where the server stores it.
 func withData(fields map[string]any) map[string]any {
-	texts, _ := fields["stringData"].(map[string]any)
-	if texts == nil {
-		return fields
-	}
-	fields = maps.Clone(fields)
-	delete(fields, "stringData")
-	data, _ := fields["data"].(map[string]any)
-	data = maps.Clone(data)
-	if data == nil {
-		data = map[string]any{}
-	}
-	for key, value := range texts {
-		text, _ := value.(string)
-		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
-	}
-	fields["data"] = data
-	return fields
+	return diff.WithEncodedData(&unstructured.Unstructured{Object: fields}).Object
 }
 
 // classOf returns the class of an entry of managedFields. The manager that set the mark of the set
@@ -211,10 +192,6 @@ func (c *comparison) values(p place, want, stored, live any) {
 		d, same := stored.([]any)
 		if ok && same && len(d) == len(w) && c.hasRoom(p, len(w)+len(l)) {
 			c.lists(p, w, d, l)
-			return
-		}
-	case string:
-		if l, ok := live.(string); ok && c.SameName != nil && c.SameName(w, l) {
 			return
 		}
 	}

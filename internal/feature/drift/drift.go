@@ -95,7 +95,8 @@ type Options struct {
 	IgnoreAnnotations []string
 	// Private is set if the object may hold values of Secrets.
 	Private bool
-	// SameName reports whether a live text is a version of a desired name; nil is never.
+	// SameName reports whether a live text is a version of a name in a manifest, for Accept; nil is
+	// never.
 	SameName func(want, live string) bool
 	// IncludeControllers counts what is left to controllers.
 	IncludeControllers bool

@@ -124,7 +124,8 @@ func acceptAll(
 	if err != nil {
 		t.Fatal(err)
 	}
-	if number == 0 && again != nil && again.Counts() {
+	planned := o.SameName == nil // else a plan names the versions
+	if number == 0 && planned && again != nil && again.Counts() {
 		t.Errorf("with the accepted manifest it differs:\n%s", text(again))
 	}
 	data, err := yaml.Marshal(manifest.Object)

@@ -158,7 +158,7 @@ func (s *Set) checkBefore(ctx context.Context, p *plan.Plan) error {
 }
 
 // Hidden returns a *HiddenError if the app may have objects that could not be listed; else nil.
-func (s *Set) Hidden() error { return s.live.unlistable.hidden() }
+func (s *Set) Hidden() error { return s.unlistable.hidden() }
 
 // Shape adds to a policy how the objects of the app are marked, and what kapp finds on them.
 func (s *Set) Shape(p *plan.Policy) {
