@@ -154,13 +154,11 @@ func (j *job) reopen(ctx context.Context, as *clusters.Identity) (*muster.Set, e
 func (j *job) look(
 	ctx context.Context, as *clusters.Identity, opened *muster.Set, out *Outcome,
 ) (err error) {
-	options := planOptions(j.set)
-	if out.Plan, err = opened.Plan(ctx, options); err != nil {
+	out.Plan, out.Drifted, err = opened.Look(ctx, planOptions(j.set))
+	if out.Plan == nil {
 		return err
 	}
 	j.bind(as, out.Plan)
-	out.Drifted, err = opened.Drift(ctx,
-		muster.DriftOptions{Ignore: options.Ignore, MembersOnly: true})
 	if absent := (*muster.NoRecordError)(nil); errors.As(err, &absent) {
 		out.Absent, err = true, nil
 	}
