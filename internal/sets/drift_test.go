@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/muster-deploy/muster/internal/apps/resource"
+	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
@@ -26,7 +26,7 @@ var widgetKind = schema.GroupKind{Group: "example.com", Kind: "Widget"}
 // deploy applies the set and writes a revision.
 func (w *setWorld) deploy() {
 	w.t.Helper()
-	op, err := w.open().PrepareApply(w.t.Context(), fullCluster{w.server},
+	op, err := w.open().PrepareApply(w.t.Context(), w.server,
 		packages.ApplyOptions{PlanOptions: options()})
 	if err == nil {
 		err = op.MakePlan(w.t.Context())
@@ -34,7 +34,7 @@ func (w *setWorld) deploy() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r := NewRecorder(fullCluster{w.server}, op, HistoryOptions{
+	r := NewRecorder(w.server, op, HistoryOptions{
 		Limit: 9, Now: time.Now,
 		Describe: func(context.Context) history.Meta { return history.Meta{} },
 	})
@@ -63,7 +63,7 @@ func (w *setWorld) edit(ref object.Ref, fields string) {
 // baseline opens what the set is compared with.
 func (w *setWorld) baseline(against string, membersOnly bool) *Baseline {
 	w.t.Helper()
-	b, err := OpenBaseline(w.t.Context(), fullCluster{w.server}, w.request(), against, membersOnly)
+	b, err := OpenBaseline(w.t.Context(), w.server, w.request(), against, membersOnly)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestDriftInPlan(t *testing.T) {
 		look := func() (reads int) {
 			b, o := w.baseline(AgainstGood, true), options()
 			o.Owners = true
-			op, err := w.open().PrepareApply(t.Context(), fullCluster{w.server},
+			op, err := w.open().PrepareApply(t.Context(), w.server,
 				packages.ApplyOptions{PlanOptions: o})
 			if err == nil {
 				err = op.MakePlan(t.Context())
@@ -305,7 +305,7 @@ func TestFixPutsBack(t *testing.T) {
 		}
 		o := options()
 		o.NoPrune, o.Comparison = true, FixComparison
-		op, err := set.PrepareApply(t.Context(), fullCluster{w.server},
+		op, err := set.PrepareApply(t.Context(), w.server,
 			packages.ApplyOptions{PlanOptions: o})
 		if err != nil {
 			t.Fatal(err)

@@ -75,7 +75,7 @@ func TestNoScripts(t *testing.T) {
 			w := newSetWorld(t, KindApp)
 			b := &Baseline{
 				app: true, Text: "revision 3", Title: `app "shop"`, request: r, set: &appSet{request: r},
-				cluster: fullCluster{w.server}, Revision: &history.Revision{},
+				cluster: w.server, Revision: &history.Revision{},
 			}
 			for _, obj := range objects {
 				b.Revision.Objects = append(b.Revision.Objects, history.Object{Unstructured: obj.Unstructured})

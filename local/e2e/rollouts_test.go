@@ -33,9 +33,9 @@ import (
 )
 
 var recordRollouts = flag.Bool("record-rollouts", false,
-	"rewrite the recordings in internal/apps/judge/testdata/rollouts")
+	"rewrite the recordings in internal/sets/policy/judge/testdata/rollouts")
 
-const recordings = "../../internal/apps/judge/testdata/rollouts"
+const recordings = "../../internal/sets/policy/judge/testdata/rollouts"
 
 // quiet is how long no object of a rollout may change until the rollout counts as over.
 const quiet = 8 * time.Second
