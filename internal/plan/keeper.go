@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,17 +63,22 @@ func (p *Plan) Kept(desired, stored *unstructured.Unstructured) map[string]strin
 	return kept
 }
 
-// changeKept changes what a desired object says about itself for another tool: the object has live
-// values where they are left to others, since that tool takes what it reads for what was written.
+// changeKept changes what a desired object says about itself for another tool, which takes what it
+// reads for what was written: the object does not say it of what is left to others. It says the
+// same as the live object as long as its manifest does not change.
 func (w writeMode) changeKept(
-	want *unstructured.Unstructured,
+	want, live *unstructured.Unstructured,
 	change func(*unstructured.Unstructured) (*unstructured.Unstructured, error),
 ) error {
-	if w.keeper == nil || w.lastApplied == "" {
+	if w.keeper == nil || w.lastApplied == "" || live == nil {
 		return nil
 	}
 	described := readLastApplied(want, w.lastApplied)
 	if described == nil {
+		return nil
+	}
+	before := readLastApplied(live, w.lastApplied)
+	if before != nil && reflect.DeepEqual(before.Object, described.Object) {
 		return nil
 	}
 	described, err := change(described)
@@ -87,37 +93,49 @@ func (w writeMode) changeKept(
 	return nil
 }
 
-// keepIgnored changes what a desired object says about itself where its replicas are left to an
-// autoscaler, and ignored fields to others.
+// keepIgnored changes what a desired object says about itself where fields are left to others.
 func (w writeMode) keepIgnored(step *Step, want *unstructured.Unstructured) error {
-	return w.changeKept(want, func(described *unstructured.Unstructured) (
+	return w.changeKept(want, step.Have, func(described *unstructured.Unstructured) (
 		*unstructured.Unstructured, error) {
-		step.keepReplicas(described)
-		if step.Have == nil {
-			return described, nil
-		}
-		return w.ignore.KeepDescribed(described, step.Have)
+		return w.withoutLeft(step, described)
 	})
 }
 
-// keepLeft lets a desired object have the live values of fields that are left to others, and say so
-// of itself.
+// keepLeft lets a desired object have the live values of fields that are left to others, and not
+// say of itself that it sets them.
 func (w writeMode) keepLeft(
 	want, live *unstructured.Unstructured, left []diff.ContestedField,
 ) error {
-	keep := func(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-		for _, field := range left {
-			field.Keep(obj, live)
-		}
-		return obj, nil
-	}
 	if len(left) == 0 {
 		return nil
 	}
-	if _, err := keep(want); err != nil {
-		return err
+	for _, field := range left {
+		field.Keep(want, live)
 	}
-	return w.changeKept(want, keep)
+	return w.changeKept(want, live, func(described *unstructured.Unstructured) (
+		*unstructured.Unstructured, error) {
+		for _, field := range left {
+			field.LeaveOut(described)
+		}
+		return described, nil
+	})
+}
+
+// withoutLeft returns what an object says about itself without replicas that are left to an
+// autoscaler, contested fields that are left to controllers, and with the live values of ignored
+// fields. It changes the argument.
+func (w writeMode) withoutLeft(
+	step *Step, described *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	if step.ReasonCode == ReasonAutoscaled {
+		unstructured.RemoveNestedField(described.Object, "spec", "replicas")
+	}
+	for _, c := range step.Contested {
+		if c.Left {
+			c.LeaveOut(described)
+		}
+	}
+	return w.ignore.KeepDescribed(described, step.Have)
 }
 
 // sealed returns an object with the annotations of the keeper, as it replaces a live one, or none.
@@ -157,29 +175,21 @@ func (w writeMode) seal(m merged, live *unstructured.Unstructured) (merged, erro
 }
 
 // recorded returns the object of a server-side apply with what the keeper says of it: of what is
-// described, with the live values of fields that are left to others.
+// described, without fields that are left to others.
 func (w writeMode) recorded(
 	step *Step, want, described *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	if w.keeper == nil {
 		return want, nil
 	}
-	live, err := step.Have, error(nil)
+	live := step.Have
 	described = described.DeepCopy()
-	step.keepReplicas(described)
-	if live != nil {
-		for _, c := range step.Contested {
-			if c.Left {
-				c.Keep(described, live)
-			}
-		}
-		if described, err = w.ignore.KeepDescribed(described, live); err != nil {
-			return nil, fmt.Errorf("keep the configuration: %w", err)
-		}
-	}
 	kept, err := w.keepApplied(described)
 	if err != nil {
 		return nil, err
+	}
+	if err := w.keepIgnored(step, described); err != nil {
+		return nil, fmt.Errorf("keep the configuration: %w", err)
 	}
 	if kept && !w.isTooLarge(described, nil, live) {
 		want = withAnnotations(want, map[string]string{
@@ -266,7 +276,8 @@ func withAnnotations(
 	})
 }
 
-// withoutAnnotations returns an object without some annotations: a copy if it has one of them.
+// withoutAnnotations returns an object without some annotations, and without an empty map: a
+// copy if it has one of them.
 func withoutAnnotations(
 	obj *unstructured.Unstructured, keys []string,
 ) *unstructured.Unstructured {
@@ -277,6 +288,9 @@ func withoutAnnotations(
 	obj = obj.DeepCopy()
 	for _, key := range keys {
 		removeAnnotation(obj, key)
+	}
+	if len(obj.GetAnnotations()) == 0 {
+		obj.SetAnnotations(nil)
 	}
 	return obj
 }
