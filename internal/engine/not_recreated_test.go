@@ -31,7 +31,7 @@ type writeMode struct {
 var writeModes = []writeMode{
 	{name: "client-side", creates: "create"},
 	{name: "server-side", serverSide: true, creates: "apply"},
-	{name: "server-side with preconditions", serverSide: true, preconditions: true, creates: "create"},
+	{name: "server-side with preconditions", serverSide: true, preconditions: true, creates: "apply"},
 }
 
 // everyWrite runs a test for each way to write and each condition under which objects are

@@ -292,7 +292,7 @@ func amend(
 			Method:  cluster.Replace,
 			Manager: p.Manager,
 		}
-		if step.ServerSide && step.Have != nil {
+		if step.ServerSide && (step.Have != nil || p.Decider == nil) {
 			second.Method, second.Force = cluster.Apply, p.Force || step.Force
 		}
 		stored, err := c.Write(ctx, second)

@@ -225,8 +225,7 @@ func writeReason(live *unstructured.Unstructured) string {
 const noVersion = "1"
 
 // request returns the write of a step: server-side apply if it says so, else the patch that the
-// plan has. A plan with preconditions creates objects by a plain create, since an apply cannot
-// say that the object must not exist.
+// plan has. A decider creates objects by a plain create, whose error says that an object exists.
 func request(
 	p *plan.Plan, step *plan.Step, obj *unstructured.Unstructured, o *Options,
 ) cluster.Write {
@@ -253,7 +252,8 @@ func request(
 		w.Object = withPreconditions(diff.WithoutUnstoredMaps(obj), step.Have)
 	case step.ServerSide && p.Preconditions && step.Have != nil:
 		w.Method, w.Object = cluster.Apply, withPreconditions(obj, step.Have)
-	case step.ServerSide && !p.Preconditions && (step.Leaving == nil || o.DryRun == DryRunNone):
+	case step.ServerSide && (!p.Preconditions || p.Decider == nil) &&
+		(step.Leaving == nil || o.DryRun == DryRunNone):
 		w.Method = cluster.Apply
 		if step.Have == nil && o.DryRun == DryRunNone {
 			w.Version = noVersion

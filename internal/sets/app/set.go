@@ -243,7 +243,7 @@ func (k keeper) Correct(
 		return nil, err
 	}
 	next, err := lastapplied.Correction(stored, original, sum, k.rules)
-	if err == nil && next != nil && step.ServerSide && step.Have != nil {
+	if err == nil && next != nil && step.ServerSide {
 		next = lastapplied.CopyAnnotations(next, step.Want)
 	}
 	return next, err
