@@ -55,9 +55,13 @@ func (c *conversion) field(owned appliedFields, key string, answer, live map[str
 	if owned.mine == nil {
 		return
 	}
-	if have, exists := live[key]; exists {
+	have, exists := live[key]
+	switch content, isMap := answer[key].(map[string]any); {
+	case exists:
 		answer[key] = c.value(owned, answer[key], have)
 		return
+	case isMap && len(content) > 0 && owned.mine.isLeaf() && !c.same:
+		return // it may have been sent without content, which the server does not store
 	}
 	delete(answer, key)
 	c.found = true

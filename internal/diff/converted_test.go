@@ -17,6 +17,8 @@ func TestConverted(t *testing.T) {
 		{"lost beside a change", "{a: 3, b: 2}", "{a: 1}", "f:a: {}, f:b: {}", "", "y", "{a: 3}"},
 		{"new", "{a: 1, b: 2}", "{a: 1}", "f:a: {}", "", "y", "{a: 1, b: 2}"},
 		{"of others", "{a: 1, b: 2}", "{a: 1}", "f:a: {}", "f:b: {}", "x", "{a: 1, b: 2}"},
+		{"a map that was empty", "{a: {b: 1}}", "{}", "f:a: {}", "", "y", "{a: {b: 1}}"},
+		{"a map as a whole", "{a: {b: 1}}", "{}", "f:a: {}", "", "x", "{}"},
 		{"within", "{a: {b: {c: 1}}}", "{a: {}}", "f:a: {f:b: {f:c: {}}}", "", "x", "{a: {}}"},
 		{"in an item", "{l: [{name: x, a: 1}, {name: y, a: 2}]}", "{l: [{name: x}, {name: y, a: 2}]}",
 			`f:l: {'k:{"name":"x"}': {.: {}, f:name: {}, f:a: {}}}`, "", "x",

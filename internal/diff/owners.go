@@ -2,6 +2,7 @@ package diff
 
 import (
 	"encoding/json"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -99,7 +100,9 @@ func UpdateToApplyPatch(live *unstructured.Unstructured, manager string) (Patch,
 func WithUpdatesApplied(
 	live *unstructured.Unstructured, manager string,
 ) (*unstructured.Unstructured, error) {
-	if len(live.GetManagedFields()) == 0 {
+	if !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationUpdate
+	}) {
 		return live, nil
 	}
 	upgraded := live.DeepCopy()
