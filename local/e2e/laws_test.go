@@ -39,6 +39,7 @@ var lawForms = []lawForm{
 	{name: "client-side"},
 	{name: "server-side", serverSide: true},
 	{name: "app", app: true},
+	{name: "app-server-side", app: true, serverSide: true},
 }
 
 // lawFaults are the failures of laws that are known, with the reason. A pattern matches the text of
@@ -82,7 +83,7 @@ func TestLaws(t *testing.T) {
 				t: t, lawForm: form, generator: generator, client: client, mapper: mapper,
 				dir: t.TempDir(), namespace: fmt.Sprintf("laws-%d-%d", seed%100000, i),
 			}
-			b.run(int(i) / len(lawForms) * perBatch)
+			b.run(int(i) * perBatch)
 		})
 	}
 }

@@ -33,6 +33,7 @@ type pair struct {
 	name         string
 	app, removes bool
 	rich         bool // the set has a namespace, a definition and versions of objects, too
+	serverSide   bool // the commands use server-side apply
 }
 
 var pairs = []pair{
@@ -42,8 +43,9 @@ var pairs = []pair{
 	{name: "deploy_delete", app: true, removes: true},
 }
 
-// TestPairs runs pairs of commands on generated sets, with and without the lock. A round is a test
-// of its own: with the seed and the name of the round, the same sets meet in the same way.
+// TestPairs runs pairs of commands on generated sets, with and without the lock, every other round
+// by server-side apply. A round is a test of its own: with the seed and the name of the round, the
+// same sets meet in the same way.
 func TestPairs(t *testing.T) {
 	t.Parallel()
 	installResourceGroup(t)
@@ -54,6 +56,7 @@ func TestPairs(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/lock=%t/%d", p.name, locked, i), func(t *testing.T) {
 					inTurn(t)
 					random := rand.New(rand.NewPCG(seed, uint64(i)))
+					p.serverSide = i%2 == 1
 					newRound(t, p, locked, random).run()
 				})
 			}
@@ -261,12 +264,15 @@ func (r *round) start(ctx context.Context, version int, kubeconfig string) *exec
 	case r.app && version == removed:
 		args = []string{"muster", "delete", "-a", set, "--yes", "--ignore-not-found"}
 	case r.app:
-		args = []string{"muster", "deploy", "-a", set, "-f", folder, "--yes"}
+		args = []string{"muster", "apply", "--app", set, "-f", folder, "--yes"}
 	case version == removed:
 		args = []string{"muster", "destroy", folder, "--yes"}
 	}
 	if !r.locked {
 		args = append(args, "--lock=false")
+	}
+	if r.serverSide && version != removed {
+		args = append(args, "--server-side")
 	}
 	if r.rich {
 		args = append(args, "--allow-delete=*")

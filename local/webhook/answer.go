@@ -65,6 +65,8 @@ func admit(
 		return response, patch(request, response, words[1:last], words[last])
 	case words[0] == "drop" && last > 0:
 		return response, patch(request, response, words[1:], nil)
+	case words[0] == "inject" && last == 1:
+		return response, injectSidecar(request, response, words[1])
 	case words[0] != "allow":
 		return nil, fmt.Errorf("no webhook has the path /%s", strings.Join(words, "/"))
 	}

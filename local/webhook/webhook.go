@@ -8,6 +8,7 @@
 //	/deny/TEXT             refuses it
 //	/add/FIELD.../VALUE    sets a field, for example /add/data/color/red
 //	/drop/FIELD...         removes a field
+//	/inject/NAME           adds a sidecar to a pod or a pod template, as service meshes do
 //	/slow/...              as the rest of the path, but the answer waits for Release
 //	/convert/OLD/NEW       renames a field of the spec in conversions to and from v1
 package webhook

@@ -96,3 +96,24 @@ func (s *Server) answer(t *testing.T, path string, asked []byte) *admissionv1.Ad
 	}
 	return review.Response
 }
+
+// TestInject checks that a sidecar is added to pods and to pod templates, once.
+func TestInject(t *testing.T) {
+	tests := []struct{ object, want string }{
+		{`{"spec":{"containers":[{"name":"a"}]}}`, `{"name":"mesh","image":"example/mesh"`},
+		{`{"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}`, "/spec/template/metadata"},
+		{`{"spec":{"containers":[{"name":"mesh"}]}}`, ""},
+	}
+	for _, test := range tests {
+		asked, err := json.Marshal(admissionv1.AdmissionReview{Request: &admissionv1.AdmissionRequest{
+			UID: "u", Object: runtime.RawExtension{Raw: []byte(test.object)},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := (&Server{counts: map[string]int{}}).answer(t, "/inject/mesh", asked)
+		if !bytes.Contains(got.Patch, []byte(test.want)) || (got.Patch == nil) != (test.want == "") {
+			t.Errorf("%s gets the patch %s", test.object, got.Patch)
+		}
+	}
+}
