@@ -55,6 +55,8 @@ func parseOptions(args []string) (o options, err error) {
 	)
 	flags.StringVar(&o.before, "before", "",
 		"program of an earlier muster, which takes part as muster-before and muster-app-before")
+	serverSide := flags.Bool("server-side", false,
+		"muster takes part with server-side apply, too, as muster-ssa and muster-app-ssa")
 	flags.StringVar(&o.bin, "bin", filepath.Join("..", "bin"), "folder of the built programs")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -80,6 +82,9 @@ func parseOptions(args []string) (o options, err error) {
 		if *path, err = filepath.Abs(*path); err != nil {
 			return o, err
 		}
+	}
+	if *serverSide {
+		withServerSide()
 	}
 	if o.before != "" {
 		withEarlier(o.before)

@@ -123,6 +123,19 @@ func withEarlier(program string) {
 	}
 }
 
+// withServerSide adds the tools of muster with server-side apply.
+func withServerSide() {
+	for _, t := range tools {
+		if t.role == ours {
+			t.name += "-ssa"
+			t.create = append(slices.Clip(t.create), "--server-side")
+			t.view = append(slices.Clip(t.view), "--server-side")
+			t.large, t.status, t.version = nil, nil, nil
+			tools = append(tools, t)
+		}
+	}
+}
+
 // findTools returns the named tools, or all. It prints which tools are not installed and leaves
 // them out.
 func findTools(ctx context.Context, wanted []string) ([]tool, error) {
