@@ -28,7 +28,7 @@ var formats = []string{KindApp, KindPackage}
 
 // setWorld is a server and a folder with the files of a set, in one of the formats.
 type setWorld struct {
-	t       *testing.T
+	t       testing.TB
 	format  string
 	server  *enginetest.Cluster
 	dir     string
@@ -44,7 +44,7 @@ func eachFormat(t *testing.T, test func(t *testing.T, w *setWorld)) {
 }
 
 // newSetWorld returns a server without objects, and a set without manifests.
-func newSetWorld(t *testing.T, format string) *setWorld {
+func newSetWorld(t testing.TB, format string) *setWorld {
 	t.Helper()
 	w := &setWorld{
 		t: t, format: format, server: &enginetest.Cluster{}, dir: t.TempDir(),
