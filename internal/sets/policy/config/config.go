@@ -8,12 +8,11 @@
 package config
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -28,9 +27,6 @@ const (
 	docKind    = "Config"
 	dataKey    = "config.yml" // of a ConfigMap that holds a Config
 )
-
-//go:embed default.yml
-var defaults string
 
 // Config is the rules of all documents in order. The zero value has none. It does not change after
 // Extract, and several goroutines may use it.
@@ -58,23 +54,21 @@ type Check struct {
 	Config map[string]any
 }
 
-// DefaultText returns the built-in rules as a document.
-func DefaultText() string { return defaults }
-
-// Default returns the built-in rules. They are parsed once.
-var Default = sync.OnceValue(parseDefault)
-
-func parseDefault() *Config {
-	c, obj := &Config{}, map[string]any{}
-	err := yaml.Unmarshal([]byte(defaults), &obj)
-	if err == nil {
-		err = c.read(resource.Resource{Unstructured: &unstructured.Unstructured{Object: obj}}, "")
-	}
-	if err != nil {
-		panic("the built-in rules: " + err.Error()) // they are part of the program, and a test reads them
-	}
-	c.scripted, c.overlaid = nil, nil
-	return c
+// clone returns a copy to which rules can be added. It shares the present ones.
+func (c *Config) clone() *Config {
+	copied := *c
+	copied.rebases = c.rebases.clone()
+	copied.waits = c.waits.clone()
+	copied.owned = c.owned.clone()
+	copied.scoped = c.scoped.clone()
+	copied.templates = c.templates.clone()
+	copied.notApplied = c.notApplied.clone()
+	copied.notCompared = c.notCompared.clone()
+	copied.masked = c.masked.clone()
+	copied.groups = c.groups.clone()
+	copied.bindings = c.bindings.clone()
+	copied.labels, copied.checks = maps.Clone(c.labels), slices.Clip(c.checks)
+	return &copied
 }
 
 // Own returns the rules of the documents alone, without the built-in ones.
@@ -121,7 +115,7 @@ func (c *Config) scripts() (n int) {
 // documents may require. Errors name the document.
 func Extract(all []resource.Resource, version string) (
 	rest []resource.Resource, c *Config, err error) {
-	c = parseDefault() // documents add to it
+	c = Default().clone() // documents add to it
 	c.own = &Config{}
 	for _, r := range all {
 		_, labelled := r.GetLabels()[resource.LabelConfig]

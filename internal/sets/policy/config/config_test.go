@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,29 @@ func TestDefault(t *testing.T) {
 	if c := Default(); len(c.bindings.rules) != 10 || len(c.waits.rules) != 0 || len(c.labels) != 0 {
 		t.Errorf("Default gave %d bindings, %d wait rules and the labels %v", len(c.bindings.rules),
 			len(c.waits.rules), c.labels)
+	}
+}
+
+// TestExtractTwice adds rules of all sections to the built-in ones, which stay what they are: each
+// configuration has its own rules.
+func TestExtractTwice(t *testing.T) {
+	read := func(name string) *Config {
+		text := strings.ReplaceAll(DefaultText(), "kind: Secret", "kind: "+name) +
+			"\nadditionalLabels: {team: " + name + "}\npreflightRules: [{name: " + name + "}]\n"
+		_, c, err := Extract([]resource.Resource{{Unstructured: decode(t, text)[0]}}, "0.60.0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	first := read("First")
+	read("Second")
+	again := read("First")
+	if !reflect.DeepEqual(first, again) {
+		t.Error("the second configuration has changed the first one")
+	}
+	if !reflect.DeepEqual(Default(), parseDefault()) {
+		t.Error("the built-in rules have changed")
 	}
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"iter"
+	"maps"
 	"slices"
 )
 
@@ -37,6 +38,15 @@ func (t *table[T]) add(m matcher, rule T) {
 		}
 		t.byKind[kind] = append(list, at)
 	}
+}
+
+// clone returns a copy to which rules can be added.
+func (t *table[T]) clone() table[T] {
+	byKind := maps.Clone(t.byKind)
+	for kind, list := range byKind {
+		byKind[kind] = slices.Clip(list)
+	}
+	return table[T]{slices.Clip(t.rules), slices.Clip(t.matchers), byKind, slices.Clip(t.open)}
 }
 
 // candidates returns the rules that may match a kind.
