@@ -86,7 +86,8 @@ func (w writeMode) decideClientSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
 	if step.Desired = nil; w.keeper != nil {
-		step.Desired = want.DeepCopy()
+		step.Desired = want
+		want = object.WithMetadata(want, func(map[string]any) {}) // only its annotations change in place
 	}
 	kept, err := true, error(nil)
 	if w.lastApplied != "" {
@@ -174,6 +175,9 @@ func (w writeMode) fitted(
 	want, err := w.fit(want, live, applied)
 	if err != nil {
 		return nil, err
+	}
+	if id, ok := w.owner.markOn(want); ok && id == w.owner.ID {
+		return want, nil
 	}
 	return w.owner.marked(want), nil
 }

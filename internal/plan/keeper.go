@@ -95,6 +95,9 @@ func (w writeMode) changeKept(
 
 // keepIgnored changes what a desired object says about itself where fields are left to others.
 func (w writeMode) keepIgnored(step *Step, want *unstructured.Unstructured) error {
+	if len(w.ignore) == 0 && len(step.Contested) == 0 && step.ReasonCode != ReasonAutoscaled {
+		return nil // nothing is left to others
+	}
 	return w.changeKept(want, step.Have, func(described *unstructured.Unstructured) (
 		*unstructured.Unstructured, error) {
 		return w.withoutLeft(step, described)

@@ -144,7 +144,8 @@ func OriginalOf(
 	if err != nil {
 		return "", false, err
 	}
-	if text, err = originalText(withoutAnnotations(plain, resource.AnnIdentity)); err != nil {
+	StripIdentity(plain)
+	if text, err = originalText(plain); err != nil {
 		return "", false, err
 	}
 	return text, fits(withoutAnnotations(applied, recordKeys...), text), nil

@@ -24,12 +24,17 @@ func Fingerprint(stored, applied *unstructured.Unstructured, rules *config.Confi
 	return fingerprint(stored, plain, rules)
 }
 
-// withoutRecord returns a copy of an applied object in the form that is recorded.
+// withoutRecord returns an applied object in the form that is recorded. The metadata and the
+// annotations of the result may be changed; it may share everything else with the object.
 func withoutRecord(
 	applied *unstructured.Unstructured, rules *config.Config,
 ) (*unstructured.Unstructured, error) {
-	plain := applied.DeepCopy()
-	if err := bare(plain, rules); err != nil {
+	plain := withoutAnnotations(applied, recordKeys...)
+	if !rules.HasExclusions(plain) {
+		return plain, nil
+	}
+	plain = plain.DeepCopy()
+	if err := rules.StripExisting(plain); err != nil {
 		return nil, fmt.Errorf("record %s: %w", resource.Describe(applied), err)
 	}
 	return plain, nil

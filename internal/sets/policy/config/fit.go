@@ -13,7 +13,8 @@ import (
 
 // Fit returns a desired object as the rules let it replace a live one in a merge of three sides:
 // with the values of the live object where a rule leaves them to others. Applied is what was
-// applied last; nil if that is not known. The arguments do not change.
+// applied last; nil if that is not known. The arguments do not change. Without rules for its kind
+// the result is the desired object itself.
 //
 // Rebase rules are evaluated as in Rebase, on the manifest, except that items of lists are paired
 // by their names, if all have one. A path that comparisons with live objects exclude keeps its live
@@ -22,6 +23,9 @@ import (
 // applied.
 func (c *Config) Fit(desired, live, applied *unstructured.Unstructured) (
 	*unstructured.Unstructured, error) {
+	if !c.mayFit(text(desired.Object, "kind")) {
+		return desired, nil
+	}
 	described, books := withoutBooks(desired)
 	live, _ = withoutBooks(live)
 	result, err := c.rebase(live, described, true)
@@ -51,6 +55,12 @@ func (c *Config) Fit(desired, live, applied *unstructured.Unstructured) (
 		}
 	}
 	return withBooks(result, books), nil
+}
+
+// mayFit reports whether Fit has rules that may match objects of a kind.
+func (c *Config) mayFit(kind string) bool {
+	return len(c.rebases.candidates(kind))+len(c.notCompared.candidates(kind))+
+		len(c.notApplied.candidates(kind)) > 0
 }
 
 // sameAt reports whether a manifest says at a path what it said when it was applied.
