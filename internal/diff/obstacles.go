@@ -109,16 +109,16 @@ func findObstacles(
 		*found = append(*found, o)
 	}
 	for _, key := range slices.Sorted(maps.Keys(in.want)) {
-		at := below(path, fieldpath.PathElement{FieldName: &key})
-		if want, isMap := in.want[key].(map[string]any); isMap {
+		at := fieldpath.PathElement{FieldName: &key}
+		switch want := in.want[key].(type) {
+		case map[string]any:
 			inner, _, err := meta.LookupPatchMetadataForStruct(key)
 			if live := fieldsOf(in.live, key); err == nil && live != nil {
-				findObstacles(sides{fieldsOf(in.recorded, key), want, live}, inner, at, found)
+				findObstacles(sides{fieldsOf(in.recorded, key), want, live}, inner, below(path, at), found)
 			}
-		}
-		if _, isList := in.want[key].([]any); isList {
+		case []any:
 			if l, inner, ok := keyedListOf(in, key, meta); ok {
-				l.findObstacles(inner, at, found)
+				l.findObstacles(inner, below(path, at), found)
 			}
 		}
 	}

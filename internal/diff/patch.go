@@ -67,6 +67,14 @@ func (m merge) between(
 
 // create returns the strategic patch of sides without lists that it cannot merge.
 func (m merge) create(in sides) (patch map[string]any, err error) {
+	if in = in.differing(m.meta); len(in.want)+len(in.recorded) == 0 {
+		return nil, nil
+	}
+	return m.createWhole(in)
+}
+
+// createWhole returns the same, and compares all fields.
+func (m merge) createWhole(in sides) (patch map[string]any, err error) {
 	recorded, want, live, err := in.encode()
 	if err != nil {
 		return nil, err

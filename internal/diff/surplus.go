@@ -78,6 +78,9 @@ func ownedByOthers(live *unstructured.Unstructured, manager string) func(fieldpa
 func WithSurplus(
 	applied, want, live *unstructured.Unstructured, manager string, tooMany []string,
 ) *unstructured.Unstructured {
+	if len(tooMany) == 0 {
+		return applied
+	}
 	in := sidesOf(applied, want, live)
 	paths := in.surplus(tooMany, ownedByOthers(live, manager))
 	if len(paths) == 0 {
