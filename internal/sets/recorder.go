@@ -317,8 +317,13 @@ func (r *Recorder) lacks(ctx context.Context, objects []history.Object, complete
 	if r.unstored.count() > newest.Unstored || completed > newest.Completed {
 		return true
 	}
-	digests, err := contentsOf(objects)
-	return err == nil && !digests[newest.Content]
+	for _, withoutSecrets := range []bool{false, true} {
+		content, err := history.Content(objects, withoutSecrets)
+		if err != nil || content == newest.Content {
+			return false
+		}
+	}
+	return true
 }
 
 // explain returns the error for the user.

@@ -43,6 +43,7 @@ type App struct {
 	used      used                       // the kinds that the next write adds
 	running   *unstructured.Unstructured // the record of the running deployment, if any
 	members   string                     // see SetMembers; empty for none
+	listed    memberList                 // the members of the record, once they were read
 
 	objectLabels bool // of a new app: see LabelsOnlyObjects
 }

@@ -42,18 +42,20 @@ type member struct {
 // are too many of them: none is recorded then. One without a result keeps the recorded one.
 func (a *App) SetMembers(members []record.Member) bool {
 	known := map[object.Ref]record.Member{}
-	recorded, _ := a.Members()
+	recorded, listed := a.Members()
 	for _, m := range recorded {
 		known[m.Ref] = m
 	}
-	list := make([]member, len(members))
+	list := slices.Clone(members)
 	for i, m := range members {
 		if m.Strategy == "" {
-			m = known[m.Ref]
-			m.Ref = members[i].Ref
+			list[i] = known[m.Ref]
+			list[i].Ref = m.Ref
 		}
-		list[i] = member{m.Ref.Group, m.Ref.Kind, m.Ref.Namespace, m.Ref.Name, m.Strategy, m.Actuation,
-			m.Reconcile}
+	}
+	if listed && slices.Equal(list, recorded) {
+		a.members = membersText(a.stored)
+		return true
 	}
 	a.members = packMembers(list)
 	if len(a.members) > maxMembers || len(members) > mostMembers {
@@ -63,7 +65,12 @@ func (a *App) SetMembers(members []record.Member) bool {
 }
 
 // packMembers returns the list in the format of the record.
-func packMembers(list []member) string {
+func packMembers(members []record.Member) string {
+	list := make([]member, len(members))
+	for i, m := range members {
+		list[i] = member{m.Ref.Group, m.Ref.Kind, m.Ref.Namespace, m.Ref.Name, m.Strategy, m.Actuation,
+			m.Reconcile}
+	}
 	text, err := json.Marshal(list)
 	if err != nil {
 		panic(fmt.Sprintf("encode the members: %v", err)) // strings alone
@@ -72,12 +79,24 @@ func packMembers(list []member) string {
 }
 
 // Members returns the objects that the record lists, with how the last run left each; false if it
-// lists none. They may be gone, or have lost the label of the app.
+// lists none. They may be gone, or have lost the label of the app. The result must not be changed.
 func (a *App) Members() ([]record.Member, bool) {
 	if a.stored == nil {
 		return nil, false
 	}
-	return unpackMembers(membersText(a.stored))
+	if text := membersText(a.stored); a.listed.text != text {
+		members, ok := unpackMembers(text)
+		a.listed = memberList{text, members, ok}
+	}
+	return a.listed.members, a.listed.ok
+}
+
+// memberList is a list in the format of the record with the members that it has; ok is false if it
+// is none.
+type memberList struct {
+	text    string
+	members []record.Member
+	ok      bool
 }
 
 // unpackMembers returns the members of a list in the format of the record; false if it is none.
