@@ -27,7 +27,7 @@ func BenchmarkUnchanged(b *testing.B) {
 			w.mustApply()
 			b.ReportAllocs()
 			for b.Loop() {
-				op, err := w.open().PrepareApply(b.Context(), fullCluster{w.server},
+				op, err := w.open().PrepareApply(b.Context(), w.server,
 					packages.ApplyOptions{PlanOptions: options()})
 				if err == nil {
 					err = op.MakePlan(b.Context())
