@@ -219,7 +219,7 @@ func (f *diffFlags) explain(env *cli.Env, args []string, flag string, err error)
 	if flag == "to" {
 		value = f.to
 	}
-	list := env.Command(append([]string{"history"}, f.Words(args)...)...)
+	list := env.Command(append([]string{"history"}, f.RecordWords(args)...)...)
 	none := (*history.NotFoundError)(nil)
 	switch {
 	case errors.As(err, &none) && none.Number == 0:

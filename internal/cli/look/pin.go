@@ -33,7 +33,7 @@ func (f *showHistoryFlags) find(
 		return nil, history.Head{}, err
 	}
 	head, err := s.Find(heads, revision)
-	list := env.Command(append([]string{"history"}, f.Words(args)...)...)
+	list := env.Command(append([]string{"history"}, f.RecordWords(args)...)...)
 	none := (*history.NotFoundError)(nil)
 	switch {
 	case errors.As(err, &none) && none.Number == 0:

@@ -147,7 +147,7 @@ func (f *rollbackFlags) prepare(
 	if err != nil {
 		return t, nil, err
 	}
-	number, err := f.choose(env, heads, title, f.Words(args))
+	number, err := f.choose(env, heads, title, f.RecordWords(args))
 	if err != nil {
 		return t, nil, err
 	}
@@ -155,7 +155,7 @@ func (f *rollbackFlags) prepare(
 	if none := (*history.NotFoundError)(nil); errors.As(err, &none) {
 		err = fmt.Errorf("there is no revision %d of %s in namespace %s; %s prints those that are "+
 			"kept", number, title, store.Set.Namespace,
-			env.Command(append([]string{"history"}, f.Words(args)...)...))
+			env.Command(append([]string{"history"}, f.RecordWords(args)...)...))
 	}
 	if err != nil {
 		return t, nil, err

@@ -78,6 +78,15 @@ func Words(r sets.Request) []string {
 	return words
 }
 
+// RecordWords returns the words that name the set in the command line of a command that has no
+// flags for the manifests of an app.
+func (f *Flags) RecordWords(args []string) []string {
+	if f.App != "" {
+		return []string{"-a", f.App}
+	}
+	return f.Words(args)
+}
+
 // Words returns the words that name the set in a command line, as they were given.
 func (f *Flags) Words(args []string) (words []string) {
 	if f.App != "" {
