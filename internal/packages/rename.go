@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/muster-deploy/muster/internal/base/boundedio"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -33,12 +31,6 @@ func PrepareRename(
 ) (*Renaming, error) {
 	if err := CheckNoApplySet(inv, "renamed"); err != nil {
 		return nil, err
-	}
-	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return nil, fmt.Errorf("the new name %q: %s", name, problems[0])
-	}
-	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-		return nil, fmt.Errorf("the new namespace %q: %s", namespace, problems[0])
 	}
 	if inv.Ref.GroupKind() != inventory.ResourceGroupKind.GroupKind() {
 		return nil, errors.New("the inventory is in a ConfigMap, an older format; move it to a " +
@@ -74,8 +66,8 @@ func (r *Renaming) Run(ctx context.Context, c cluster.Writer) (changed bool, err
 	to := inventory.NewStore(c, r.To, true)
 	if _, err := to.Load(ctx); err != nil {
 		if other := (*inventory.MismatchError)(nil); errors.As(err, &other) {
-			err = fmt.Errorf("the name %q is taken in namespace %s by the record of another package; "+
-				"choose another name", r.To.Ref.Name, r.To.Ref.Namespace)
+			err = fmt.Errorf("the name %q is taken in namespace %s by another package; choose "+
+				"another name", r.To.Ref.Name, r.To.Ref.Namespace)
 		}
 		return false, err
 	}

@@ -105,7 +105,7 @@ func checkMembersOf(t *testing.T, c *enginetest.Cluster, dir string) *inventory.
 // Names that others have, and records that do not exist, are errors, and nothing changes.
 func TestRenameRefuses(t *testing.T) {
 	for want, prepare := range map[string]func(*testing.T, *enginetest.Cluster){
-		"by the record of another package": func(t *testing.T, c *enginetest.Cluster) {
+		"by another package": func(t *testing.T, c *enginetest.Cluster) {
 			other := groupAt()
 			other.Ref.Name, other.ID = "new", "id-2"
 			other.Labels = map[string]string{inventory.IDKey: other.ID}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
@@ -71,6 +72,9 @@ func (f *renameFlags) run(
 	}
 	namespace, name := set.Name()
 	toName, toNamespace := cmp.Or(f.name, name), cmp.Or(f.namespace, namespace)
+	if err := checkNewName(toNamespace, toName); err != nil {
+		return err
+	}
 	renaming, err := set.PrepareRename(client, toNamespace, toName)
 	if err != nil {
 		return err
@@ -127,4 +131,15 @@ func (f *renameFlags) locked(
 		run = locked
 	}
 	return r.Run(run)
+}
+
+// checkNewName returns an error for a namespace or a name that no record can have.
+func checkNewName(namespace, name string) error {
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return fmt.Errorf("the new name %q: %s", name, problems[0])
+	}
+	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+		return fmt.Errorf("the new namespace %q: %s", namespace, problems[0])
+	}
+	return nil
 }
