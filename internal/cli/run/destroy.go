@@ -157,9 +157,8 @@ func (f *destroyFlags) run(
 		op, err = set.PrepareDestroy(ctx, connected, o)
 		return t, op, err
 	})
-	if none := (*packages.NoRecordError)(nil); f.absent && errors.As(err, &none) {
-		env.Notice("note: " + err.Error())
-		return nil
+	if none := (*packages.NoRecordError)(nil); errors.As(err, &none) {
+		return f.checkNoRecord(ctx, env, kube, args, none)
 	}
 	if err == nil && mode == engine.DryRunNone && slices.ContainsFunc(op.Plan.Steps, isUnawaited) {
 		noteLeaving(ctx, env, connected, set)
@@ -168,6 +167,20 @@ func (f *destroyFlags) run(
 		return err
 	}
 	return &cli.ResultError{}
+}
+
+// checkNoRecord returns an error for --record if neither a record nor a history of this name
+// exists, unless --ignore-not-found is given, or if the package has another name now.
+func (f *destroyFlags) checkNoRecord(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, none error,
+) error {
+	if !f.absent {
+		if _, _, err := f.OpenHistory(ctx, env, kube, args); err != nil {
+			return err
+		}
+	}
+	env.Notice("note: " + none.Error())
+	return nil
 }
 
 // checkAbsent returns an error for a set without a record whose name was given: it may be
