@@ -7,7 +7,8 @@
 // plane. Scripts are in the language of testscript, with the commands of commands_test.go:
 //
 //   - testdata/kpt and testdata/kapp: packages and apps, by any command
-//   - testdata/front: native commands, on a package and an app each
+//   - testdata/both: native commands; each script runs with packages and with apps
+//   - testdata/front: native commands, of which most are for one format, or compare both
 //   - testdata/live and testdata/kappsessions: recorded sessions of kpt live and of kapp
 //   - testdata/managed and testdata/showsets: Sets of the controller, without a controller
 //   - testdata/flux and testdata/argocd: beside the controllers of others
