@@ -257,9 +257,9 @@ func restoreEmpty(
 	return restored, err
 }
 
-// clientSideManagers returns the managers that a server-side apply replaces. The server removes the
-// annotation of client-side apply if it has become too large, so that only the object of before the
-// apply names them.
+// clientSideManagers returns the managers that a server-side apply replaces. The object of before
+// the apply names them if the server has removed the annotation of client-side apply, which has
+// become too large, or if the apply itself sets it. A run has made its manager an applier by then.
 func clientSideManagers(
 	p *plan.Plan, step *plan.Step, live *unstructured.Unstructured,
 ) sets.Set[string] {
@@ -267,7 +267,8 @@ func clientSideManagers(
 		return nil
 	}
 	managers := diff.ClientSideManagers(live, p.LastApplied)
-	if _, has := object.AnnotationsOf(live).Lookup(p.LastApplied); !has && step.Have != nil {
+	_, has := object.AnnotationsOf(live).Lookup(p.LastApplied)
+	if step.Have != nil && (!has || p.Keeper != nil && p.Owner.Owns(step.Have)) {
 		managers = diff.ClientSideManagers(step.Have, p.LastApplied)
 	}
 	return managers
