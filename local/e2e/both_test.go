@@ -62,9 +62,9 @@ func scriptsAs(t *testing.T, format string) string {
 
 var (
 	madeSet  = regexp.MustCompile(`(?m)^init @(\w+)$`)
-	namedSet = regexp.MustCompile(`\bmuster ([a-z]+)([^\n]*?) (@@?)(\w+)`)
+	namedSet = regexp.MustCompile(`\bmuster ([a-z-]+)([^\n]*?) (@@?)(\w+)`)
 	// withFiles matches the commands for apps that have the flag -f.
-	withFiles = regexp.MustCompile(`^(apply|deploy|plan|diff|drift|graph|rollback)$`)
+	withFiles = regexp.MustCompile(`^(apply|check-access|deploy|plan|diff|drift|graph|rollback)$`)
 )
 
 // scriptAs returns a script for sets of a format.
