@@ -28,7 +28,7 @@ func (p *Plan) Baseline(want, live *unstructured.Unstructured) (*unstructured.Un
 	if err != nil {
 		return nil, err
 	}
-	want = withoutAnnotations(object.WithoutServerAnnotations(want), mode.books)
+	want = mode.withoutBooks(object.WithoutServerAnnotations(want))
 	if want, err = mode.fitted(mode.owner.marked(want), live, applied); err != nil {
 		return nil, fmt.Errorf("apply the rules: %w", err)
 	}

@@ -50,7 +50,7 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 		want = object.WithoutServerAnnotations(want) // a revision may have them
 	}
 	if w.keeper != nil { // a manifest may have them from a live object
-		want = withoutAnnotations(want, w.books)
+		want = w.withoutBooks(want)
 	}
 	former := w.owner.adopts(step.Have, want)
 	var err error

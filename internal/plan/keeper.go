@@ -279,20 +279,22 @@ func withAnnotations(
 	})
 }
 
-// withoutAnnotations returns an object without some annotations, and without an empty map: a
-// copy if it has one of them.
-func withoutAnnotations(
-	obj *unstructured.Unstructured, keys []string,
-) *unstructured.Unstructured {
+// withoutBooks returns an object without the annotations of the keeper: a copy if it has one of
+// them. It has no empty annotations, unless it says of itself that it was described with such.
+func (w writeMode) withoutBooks(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	has := func(key string) bool { return isAnnotated(obj, key) }
-	if !slices.ContainsFunc(keys, has) {
+	if !slices.ContainsFunc(w.books, has) {
 		return obj
 	}
+	empty := false
+	if described := readLastApplied(obj, w.lastApplied); described != nil {
+		_, empty, _ = unstructured.NestedMap(described.Object, "metadata", "annotations")
+	}
 	obj = obj.DeepCopy()
-	for _, key := range keys {
+	for _, key := range w.books {
 		removeAnnotation(obj, key)
 	}
-	if len(obj.GetAnnotations()) == 0 {
+	if len(obj.GetAnnotations()) == 0 && !empty {
 		obj.SetAnnotations(nil)
 	}
 	return obj
