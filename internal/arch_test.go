@@ -180,6 +180,34 @@ func TestVendorKeys(t *testing.T) {
 	}
 }
 
+// TestFormatQuestions keeps questions for the format of a set in the values of the formats: what
+// differs is a field or a method there. Flags that name a set are no such questions, nor is
+// convert, whose flags name both formats.
+func TestFormatQuestions(t *testing.T) {
+	question := regexp.MustCompile(`\(\*(app|package)Set\)\.|case \*(app|package)Set|\bisApp\b|` +
+		`\.App [!=]= ""|[!=]= (sets\.)?Kind(App|Package)\b`)
+	answers := []string{"sets/format.go", "sets/app.go", "sets/package.go", "cli/setflags",
+		"cli/run/convert.go"}
+	asked := 0
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		name = filepath.ToSlash(name)
+		if err != nil || d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") ||
+			hasPrefix(name, []string{"compat", "testing"}) {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		found := question.FindAllString(string(text), -1)
+		if asked += len(found); len(found) > 0 && !hasPrefix(name, answers) {
+			t.Errorf("internal/%s asks for the format of a set (%s): answer in sets/format.go", name,
+				strings.Join(found, ", "))
+		}
+		return err
+	})
+	if err != nil || asked == 0 {
+		t.Fatalf("found %d questions: %v", asked, err)
+	}
+}
+
 // TestDependencies keeps what is heavy or another deployer's engine out of the tool's module.
 func TestDependencies(t *testing.T) {
 	refused := map[string]string{

@@ -97,7 +97,7 @@ func (b *Baseline) Accept(ctx context.Context, r Request, found *Drift) (*Accept
 // CheckAccept returns an error for a request that names no files which can be written.
 func CheckAccept(r Request) error {
 	switch {
-	case r.App == "" && (r.Record != "" || len(r.Files) == 0):
+	case r.Record != "":
 		return errors.New("--accept writes files, and --record names none: name the folder of the " +
 			"package")
 	case len(r.Files) == 0:

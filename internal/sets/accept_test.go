@@ -202,7 +202,7 @@ func TestCheckAccept(t *testing.T) {
 		"and - is none":                  {App: "web", Files: []string{"a.yaml", "-"}},
 		"and https://example.com/a.yaml is none": {
 			App: "web", Files: []string{"https://example.com/a.yaml"}},
-		"and reg/shop:1 is an artifact": {Record: "shop", App: "web", Files: []string{"dir"},
+		"and reg/shop:1 is an artifact": {App: "web", Files: []string{"dir"},
 			Artifacts: map[string]files.Artifact{"dir": {Reference: "reg/shop:1"}}},
 	} {
 		if err := CheckAccept(r); err == nil || !strings.Contains(err.Error(), want) {

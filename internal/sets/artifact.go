@@ -23,7 +23,7 @@ func OpenIn(ctx context.Context, c cluster.Writer, r Request) (Set, error) {
 
 // NamesArtifact reports whether the request names a package in an artifact, by its record.
 func (r Request) NamesArtifact() bool {
-	return r.App == "" && r.Record != "" && len(r.Files) > 0
+	return r.Record != "" && len(r.Files) > 0
 }
 
 // openArtifact reads the package in an artifact.

@@ -31,7 +31,6 @@ type Baseline struct {
 	Newer int
 
 	set         Set // a revision has another one, with its objects
-	app         bool
 	membersOnly bool
 	request     Request
 	cluster     cluster.Writer
@@ -79,7 +78,7 @@ func OpenBaseline(
 		return nil, err
 	}
 	b := &Baseline{
-		Title: set.Title(), set: set, cluster: c, store: store, app: r.App != "", request: r,
+		Title: set.Title(), set: set, cluster: c, store: store, request: r,
 		membersOnly: membersOnly,
 	}
 	number := 0
@@ -127,16 +126,16 @@ func openFiles(
 		return nil, errors.New("--record names a package without its folder, so that there are no " +
 			"files to compare with; name the folder instead, or leave out --against")
 	}
-	if r.App != "" && len(r.Files) == 0 {
-		return nil, fmt.Errorf("no manifests are given for the app %q: name files or folders with -f",
-			r.App)
+	if len(r.Files) == 0 {
+		return nil, fmt.Errorf("no manifests are given for the %s %q: name files or folders with -f",
+			r.format().kind, r.App)
 	}
 	set, err := OpenIn(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
 	b := &Baseline{
-		Title: set.Title(), Text: "the files", set: set, app: r.App != "", cluster: c, request: r,
+		Title: set.Title(), Text: "the files", set: set, cluster: c, request: r,
 		membersOnly: membersOnly,
 	}
 	if b.operation, err = set.PrepareApply(ctx, c, b.options()); err == nil {

@@ -208,10 +208,6 @@ func (s *States) compareLive(ctx context.Context, state *State) (*Comparison, er
 			}
 		}
 	}
-	if s.Request.App != "" {
-		// An app knows what it applied last. A dry run of the server leaves fields that a run removes.
-		options.ServerSide, options.ForceConflicts = false, false
-	}
 	op, err := set.PrepareApply(ctx, s.Cluster, options)
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (b *Baseline) isOf(op *Operation) (bool, error) {
 func (b *Baseline) compare(
 	ctx context.Context, op *Operation, o drift.Options,
 ) (*Drift, error) {
-	if b.app && !op.Recorded && (b.Revision == nil || !b.membersOnly) {
+	if b.set.format().listable && !op.Recorded && (b.Revision == nil || !b.membersOnly) {
 		if _, err := b.set.Mark(ctx, b.cluster); err != nil {
 			return nil, err
 		}
@@ -298,16 +298,15 @@ func (b *Baseline) driftOptions(p *plan.Plan, o drift.Options) drift.Options {
 	return o
 }
 
-// addUnwanted adds the object of a step that carries the mark of an app and that nobody desires:
-// neither the baseline nor the newest revision. Objects that controllers created are theirs. The
-// objects of a package are marked by an annotation, by which nobody can list them.
+// addUnwanted adds the object of a step that carries the mark of the set and that nobody desires:
+// neither the baseline nor the newest revision. Objects that controllers created are theirs.
 func (c *comparison) addUnwanted(step *plan.Step) {
 	obj, plain := step.Have, step.Ref
 	if base, _, ok := versions.Split(plain.Name); ok {
 		plain.Name = base
 	}
 	switch {
-	case !c.app || c.membersOnly || step.ReasonCode == plan.ReasonSameObject,
+	case !c.set.format().listable || c.membersOnly || step.ReasonCode == plan.ReasonSameObject,
 		obj == nil || obj.GetDeletionTimestamp() != nil || len(obj.GetOwnerReferences()) > 0,
 		plain != step.Ref && c.desires(plain),
 		c.newest != nil && (c.newest.Has(step.Ref) || c.newest.Has(plain)):

@@ -2,6 +2,7 @@ package sets
 
 import (
 	"context"
+	"errors"
 
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/owner"
@@ -14,8 +15,11 @@ import (
 type format struct {
 	kind  string     // of a set, as List names it
 	owner owner.Kind // that the marks of objects name
+	flag  string     // that names a set by its record
 
 	files string // what messages call its files
+	// listable is set if the mark of objects is a label, by which those are found that others added.
+	listable bool
 
 	open   func(context.Context, Request) (Set, error) // with its files
 	record func(context.Context, Request) (Set, error) // without them
@@ -39,7 +43,7 @@ type adoptionFormat struct {
 // packageFormat returns the format of packages.
 func packageFormat() *format {
 	return &format{
-		kind: KindPackage, owner: owner.Package, files: "the folder",
+		kind: KindPackage, owner: owner.Package, flag: "--record", files: "the folder",
 		open: openPackage, record: openPackageRecord, openState: openPackageState,
 		adoption: adoptionFormat{open: openAdoptingPackage, draft: draftPackage},
 	}
@@ -48,7 +52,7 @@ func packageFormat() *format {
 // appFormat returns the format of apps.
 func appFormat() *format {
 	return &format{
-		kind: KindApp, owner: owner.App, files: "the files",
+		kind: KindApp, owner: owner.App, flag: "-a", files: "the files", listable: true,
 		open: openApp, record: openAppRecord, openState: openAppState,
 		adoption: adoptionFormat{
 			open: openAdoptingApp, draft: draftApp, created: true,
@@ -57,10 +61,31 @@ func appFormat() *format {
 	}
 }
 
+// ByRecord reports whether the request names the set by its record, and not by its folder.
+func (r Request) ByRecord() bool { return r.App != "" || r.Record != "" }
+
+// CheckDeletesAdded returns an error unless the objects that others added to a set can be found.
+func (r Request) CheckDeletesAdded() error {
+	if !r.format().listable {
+		return errors.New("--delete-added is for apps: the objects of a package are not found by a mark")
+	}
+	return nil
+}
+
 // format returns the format of the set that a request names: a name alone is that of an app.
 func (r Request) format() *format {
 	if r.App != "" {
 		return appFormat()
 	}
 	return packageFormat()
+}
+
+// formatOfKind returns the format of the sets of a kind; nil for those of other tools.
+func formatOfKind(kind string) *format {
+	for _, f := range []*format{packageFormat(), appFormat()} {
+		if f.kind == kind {
+			return f
+		}
+	}
+	return nil
 }

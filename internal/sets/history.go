@@ -23,12 +23,8 @@ type RenamedError struct {
 }
 
 func (e *RenamedError) Error() string {
-	flag := "--record"
-	if e.Now.Kind == KindApp {
-		flag = "-a"
-	}
-	return fmt.Sprintf("%s in namespace %s was renamed: use %s %s -n %s", e.Title, e.Namespace, flag,
-		e.Now.Name, e.Now.Namespace)
+	return fmt.Sprintf("%s in namespace %s was renamed: use %s %s -n %s", e.Title, e.Namespace,
+		formatOfKind(e.Now.Kind).flag, e.Now.Name, e.Now.Namespace)
 }
 
 // OpenHistory returns the history of a set. That of a set which was destroyed is found by the name

@@ -52,6 +52,9 @@ type Listed struct {
 	Err        error      // why the record cannot be read
 }
 
+// IsOwn reports whether the record of the set has one of the formats, and not that of another tool.
+func (l Listed) IsOwn() bool { return formatOfKind(l.Kind) != nil }
+
 // List returns the sets whose records are in a namespace, or in all namespaces if it is empty, by
 // namespace, name and kind. It sends a list for each format of a record, and returns what could be
 // listed together with an error about the rest.

@@ -74,7 +74,7 @@ func TestNoScripts(t *testing.T) {
 			}
 			w := newSetWorld(t, KindApp)
 			b := &Baseline{
-				app: true, Text: "revision 3", Title: `app "shop"`, request: r, set: &appSet{request: r},
+				Text: "revision 3", Title: `app "shop"`, request: r, set: &appSet{request: r},
 				cluster: w.server, Revision: &history.Revision{},
 			}
 			for _, obj := range objects {

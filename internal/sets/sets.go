@@ -183,7 +183,7 @@ func (r Request) rootOf(folder string) packages.Root {
 func (r Request) scope() packages.Scope {
 	return packages.Scope{
 		Namespace: cmp.Or(r.DefaultNamespace, r.Namespace),
-		Enforced:  r.Enforced && r.App == "" && r.Record == "",
+		Enforced:  r.Enforced && !r.ByRecord(),
 	}
 }
 

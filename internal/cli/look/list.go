@@ -193,7 +193,7 @@ func (f *listFlags) table(env *cli.Env, listed []sets.Listed) error {
 
 // toolOf returns the program that deploys a set.
 func toolOf(l sets.Listed) string {
-	if l.Kind == sets.KindPackage || l.Kind == sets.KindApp {
+	if l.IsOwn() {
 		return ownTool
 	}
 	return known(l.Tool)

@@ -189,7 +189,7 @@ func (f *destroyFlags) checkNoRecord(
 func (f *destroyFlags) checkAbsent(
 	ctx context.Context, env *cli.Env, c cluster.Writer, set sets.Set,
 ) error {
-	if f.App != "" && f.pruned == nil && !f.absent {
+	if f.ByRecord() && f.pruned == nil && !f.absent {
 		if _, none := sets.OpenHistory(ctx, c, set); none != nil {
 			return none
 		}

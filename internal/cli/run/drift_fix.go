@@ -56,7 +56,7 @@ func (f *driftFlags) checkFix(cmd *cobra.Command, env *cli.Env) error {
 	if f.accept {
 		option, changes = "--accept", "changes the files"
 	}
-	acts := f.fix || f.accept
+	acts, deletes := f.fix || f.accept, sets.Request{App: f.App}.CheckDeletesAdded()
 	switch {
 	case f.fix && f.accept:
 		return errors.New("--fix changes the cluster, and --accept the files: give one of them")
@@ -64,8 +64,8 @@ func (f *driftFlags) checkFix(cmd *cobra.Command, env *cli.Env) error {
 		return fmt.Errorf("--watch only prints, and %s %s: give one of them", option, changes)
 	case f.accept && given && format != cli.OutputJSON:
 		return fmt.Errorf("--accept prints text or json: omit -o %s", format)
-	case f.deleteAdded && f.App == "":
-		return errors.New("--delete-added is for apps: the objects of a package are not found by a mark")
+	case f.deleteAdded && deletes != nil:
+		return deletes
 	case acts && given && !f.apply.yes && !cmd.Flags().Changed("dry-run") && env.IsInteractive():
 		return fmt.Errorf("%s asks before it changes anything, and -o %s is for programs: add --yes "+
 			"or --dry-run, or omit -o", option, format)

@@ -142,7 +142,7 @@ func (f *rollbackFlags) prepare(
 	if err != nil {
 		return t, nil, err
 	}
-	client := store.Cluster.(cluster.Writer) // OpenHistory connects to one
+	client := store.Cluster
 	heads, err := store.List(ctx)
 	if err != nil {
 		return t, nil, err
