@@ -242,8 +242,7 @@ func write(
 // which the write is not tried again.
 func restoreEmpty(
 	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
-	live *unstructured.Unstructured,
-	o *Options,
+	live *unstructured.Unstructured, o *Options,
 ) (*unstructured.Unstructured, error) {
 	if step.Have == nil || !diff.LostEmpty(step.Want, step.Have, live) {
 		return live, nil

@@ -107,11 +107,7 @@ func (w writeMode) decideClientSide(
 		return fmt.Errorf("keep the configuration: %w", err)
 	}
 	if step.Have == nil {
-		step.Op, step.Want = Create, want
-		if !w.strict || !diff.HasStoredNulls(want) {
-			step.Want = diff.PruneNulls(want)
-		}
-		step.Want = w.sealed(step.Want, nil)
+		step.Op, step.Want = Create, w.created(want)
 		return nil
 	}
 	if annotated {
@@ -162,6 +158,14 @@ func (w writeMode) decideClientSide(
 	step.Op, step.Want, step.Patch = Update, m.result, m.patch
 	step.Diff = diff.Between(step.Have, m.result, w.comparison())
 	return nil
+}
+
+// created returns a desired object as a client-side apply creates it.
+func (w writeMode) created(want *unstructured.Unstructured) *unstructured.Unstructured {
+	if !w.strict || !diff.HasStoredNulls(want) {
+		want = diff.PruneNulls(want)
+	}
+	return w.sealed(want, nil)
 }
 
 // fitted returns a desired object as the set lets it replace a live one, with its mark, which no

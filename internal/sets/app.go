@@ -140,12 +140,12 @@ func (s *appSet) Name() (namespace, name string) { return s.request.Namespace, s
 // Expected returns nothing: files of apps do not name a cluster.
 func (s *appSet) Expected() (cluster, where string) { return "", "" }
 
-// name returns the name of the app for its use cases.
+// name returns the name of the app and the namespace of its record.
 func (s *appSet) name() app.Name {
 	return app.Name{Name: s.request.App, Namespace: s.request.Namespace}
 }
 
-// client returns the use cases of apps on a cluster.
+// client returns a client for the apps of a cluster.
 func (s *appSet) client(c cluster.Writer) *app.Client {
 	return &app.Client{
 		Cluster: c, Namespace: s.request.Namespace, Printer: notes{s.request}, Now: s.request.Now,

@@ -3,7 +3,7 @@
 //
 // A Set is opened from what the user names, without a cluster. An Operation is what a command does
 // to a set: it makes a plan and runs it, by package packages for both kinds. A packages.Format is
-// what differs: package apps holds that of apps. This package has no flags and prints nothing.
+// what differs: package app holds that of apps. This package has no flags and prints nothing.
 package sets
 
 import (

@@ -1,5 +1,5 @@
 // Package kapp holds the commands of apps, in the grammar of kapp: they parse flags, call the use
-// cases of package apps, and print the results.
+// cases of package deploy, and print the results.
 package kapp
 
 import (

@@ -109,7 +109,7 @@ func (s *Set) NeedsManagedFields() bool { return s.req.Owners || s.config.HasOve
 
 // HasApplied reports whether a live object without the label of any app was applied by this one.
 func (s *Set) HasApplied(live liveObject) bool {
-	key, value, _ := s.app.Label() // loadInputs has returned its error
+	key, value, _ := s.app.Label() // Describe has returned its error
 	if _, ok := object.LabelsOf(live).Lookup(key); ok {
 		return false
 	}

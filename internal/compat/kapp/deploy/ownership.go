@@ -65,7 +65,7 @@ func (c *Client) nameOwners(ctx context.Context) func([]owner.Owner, string) []o
 // otherOwner returns the label value of the other app that a live object belongs to; empty for
 // none, and if the input only describes the object.
 func (d *Deployment) otherOwner(input, live liveObject) string {
-	key, value, _ := d.App().Label() // loadInputs has returned its error
+	key, value, _ := d.App().Label() // Describe has returned its error
 	owner, labelled := object.LabelsOf(live).Lookup(key)
 	if !labelled || owner == value || app.IsExternal(input) {
 		return ""
