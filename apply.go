@@ -12,8 +12,9 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // NoLimit is the timeout of a run that may wait for ever. The zero value of a timeout is none.
@@ -94,11 +95,11 @@ func (e *LockedError) Holder() string { return e.err.Holder.String() }
 // request. What happened to the objects is in the result, and in the events, which a sink receives
 // from one goroutine at a time. The sink may be nil.
 func (s *Set) Apply(ctx context.Context, o ApplyOptions, sink func(Event)) (*Result, error) {
-	definition := packages.RequireDefinition
+	definition := operation.RequireDefinition
 	if o.InstallDefinition {
-		definition = packages.InstallAtRun
+		definition = operation.InstallAtRun
 	}
-	op, err := s.prepareApply(ctx, o, definition, packages.Comparison{})
+	op, err := s.prepareApply(ctx, o, definition, policy.Comparison{})
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +122,8 @@ func (s *Set) Destroy(
 	if err != nil {
 		return nil, err
 	}
-	op, err := s.set.PrepareDestroy(ctx, s.cluster.client, packages.DestroyOptions{
-		PlanOptions: options, Notice: s.request.Notice,
+	op, err := s.set.PrepareDestroy(ctx, s.cluster.client, operation.DestroyOptions{
+		Options: options, Notice: s.request.Notice,
 	})
 	if err != nil {
 		return nil, missing(err)

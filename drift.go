@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/muster-deploy/muster/internal/feature/drift"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // Drifted is an object that others changed, deleted or added.
@@ -45,7 +45,7 @@ func (s *Set) Drift(ctx context.Context, o DriftOptions) ([]Drifted, error) {
 // Look returns what Plan and Drift do, the drift of members only. It reads the objects once if the
 // set is the same as when it was deployed. The plan may be there although the drift is an error.
 func (s *Set) Look(ctx context.Context, o PlanOptions) (*Plan, []Drifted, error) {
-	op, p, err := s.plan(ctx, o, packages.Comparison{Owners: true})
+	op, p, err := s.plan(ctx, o, policy.Comparison{Owners: true})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,9 +9,10 @@ import (
 
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // DefaultManager is the field manager of what is written unless PlanOptions name another.
@@ -49,26 +50,26 @@ type PlanOptions struct {
 }
 
 // options returns the options for the packages of the program.
-func (o PlanOptions) options(now time.Time) (packages.PlanOptions, error) {
+func (o PlanOptions) options(now time.Time) (policy.Options, error) {
 	conflicts := plan.Conflicts(o.Conflicts)
 	switch {
 	case conflicts == "":
 		conflicts = plan.NoteConflicts
 	case !slices.Contains(plan.ConflictModes, conflicts):
-		return packages.PlanOptions{}, fmt.Errorf("invalid conflicts %q: use one of %q", conflicts,
+		return policy.Options{}, fmt.Errorf("invalid conflicts %q: use one of %q", conflicts,
 			plan.ConflictModes)
 	}
 	if o.FieldManager == "" {
 		o.FieldManager = DefaultManager
 	}
 	if _, err := o.validation(); err != nil {
-		return packages.PlanOptions{}, err
+		return policy.Options{}, err
 	}
 	ignore, err := ignoreRules(o.Ignore)
 	if err != nil {
-		return packages.PlanOptions{}, err
+		return policy.Options{}, err
 	}
-	return packages.PlanOptions{
+	return policy.Options{
 		ServerSide: o.ServerSide, FieldManager: o.FieldManager, Conflicts: conflicts,
 		Ignore: ignore, InventoryPolicy: "strict", Adopted: refsOf(o.Adopt),
 		Ordering: "graph", Recreate: o.Recreate, Recreation: true, LeaveReplicas: true,
@@ -274,15 +275,15 @@ func (p *Plan) Summary() string {
 
 // Plan returns what an apply of the set would do. It changes nothing, and takes no lock.
 func (s *Set) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
-	_, p, err := s.plan(ctx, o, packages.Comparison{})
+	_, p, err := s.plan(ctx, o, policy.Comparison{})
 	return p, err
 }
 
 // plan returns the operation that applies the set, and its plan.
 func (s *Set) plan(
-	ctx context.Context, o PlanOptions, c packages.Comparison,
+	ctx context.Context, o PlanOptions, c policy.Comparison,
 ) (*sets.Operation, *Plan, error) {
-	op, err := s.prepareApply(ctx, ApplyOptions{PlanOptions: o}, packages.SkipDefinition, c)
+	op, err := s.prepareApply(ctx, ApplyOptions{PlanOptions: o}, operation.SkipDefinition, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -301,15 +302,15 @@ func (s *Set) plan(
 
 // prepareApply returns the operation that applies the set.
 func (s *Set) prepareApply(
-	ctx context.Context, o ApplyOptions, definition packages.DefinitionPolicy,
-	c packages.Comparison,
+	ctx context.Context, o ApplyOptions, definition operation.DefinitionPolicy,
+	c policy.Comparison,
 ) (*sets.Operation, error) {
 	options, err := o.options(time.Now())
 	if err != nil {
 		return nil, err
 	}
 	options.Comparison = c
-	return s.set.PrepareApply(ctx, s.cluster.client, packages.ApplyOptions{
-		PlanOptions: options, Definition: definition, Notice: s.request.Notice,
+	return s.set.PrepareApply(ctx, s.cluster.client, operation.ApplyOptions{
+		Options: options, Definition: definition, Notice: s.request.Notice,
 	})
 }

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/input/files"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // Kind is the kind of a set.
@@ -78,7 +79,7 @@ func (s Source) request() sets.Request {
 		Notice: s.Notice, Now: time.Now, NoScripts: s.NoScripts, Root: s.Root,
 	}
 	for _, file := range s.Rules {
-		r.RuleFiles = append(r.RuleFiles, packages.RuleFile(file))
+		r.RuleFiles = append(r.RuleFiles, policy.RuleFile(file))
 	}
 	if r.Notice == nil {
 		r.Notice = func(string) {}

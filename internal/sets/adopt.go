@@ -17,8 +17,9 @@ import (
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
 )
 
 // AdoptRequest names a set of another tool, and the set that adopts its objects.
@@ -199,7 +200,7 @@ func (a *Adoption) readAgain(ctx context.Context) error {
 }
 
 // PrepareApply returns the operation that marks the objects as those of the new set.
-func (a *Adoption) PrepareApply(ctx context.Context, o packages.ApplyOptions) (*Operation, error) {
+func (a *Adoption) PrepareApply(ctx context.Context, o operation.ApplyOptions) (*Operation, error) {
 	o.Adopted = a.members
 	op, err := a.To.PrepareApply(ctx, a.cluster, o)
 	if err != nil {

@@ -14,17 +14,18 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets/app"
 	"github.com/muster-deploy/muster/internal/sets/input/files"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/sets/policy/config"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
@@ -36,8 +37,8 @@ type appSet struct {
 	empty   []string          // files and folders that have none
 	rules   []ready.Rule
 
-	ruleFiles []packages.RuleFile // of the rules
-	manifests []plan.Desired      // of a revision: the objects as their files had them; else nil
+	ruleFiles []policy.RuleFile // of the rules
+	manifests []plan.Desired    // of a revision: the objects as their files had them; else nil
 
 	label        string // the value of the label of a new app; empty for one that nobody has
 	objectLabels bool   // a new app labels its objects alone
@@ -53,7 +54,7 @@ func openApp(ctx context.Context, r Request) (Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(checkRecords(s.objects), packages.CheckAppValues(s.objects),
+	err = errors.Join(checkRecords(s.objects), policy.CheckAppValues(s.objects),
 		r.checkScripts(s.objects))
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func openApp(ctx context.Context, r Request) (Set, error) {
 	if s.ruleFiles, err = r.readRuleFiles(ctx, files.Folders(r.Files)...); err != nil {
 		return nil, err
 	}
-	s.rules, err = packages.ParseRules(s.ruleFiles)
+	s.rules, err = policy.ParseRules(s.ruleFiles)
 	return s, err
 }
 
@@ -157,7 +158,7 @@ func (s *appSet) client(c cluster.Writer) *app.Client {
 
 // PrepareApply returns the operation that deploys the app.
 func (s *appSet) PrepareApply(
-	ctx context.Context, c cluster.Writer, o packages.ApplyOptions,
+	ctx context.Context, c cluster.Writer, o operation.ApplyOptions,
 ) (*Operation, error) {
 	resources, err := files.Resolve(ctx, c, s.objects, s.request.scope(), s.request.warn)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *appSet) PrepareApply(
 		refs[i] = object.RefOf(r.Unstructured)
 		described[i] = plan.Desired{Object: r.Unstructured, Source: r.Origin}
 	}
-	rules, err := packages.NewRuleSet(ctx, c, s.rules, refs)
+	rules, err := policy.NewRuleSet(ctx, c, s.rules, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -184,10 +185,10 @@ func (s *appSet) PrepareApply(
 		op.Manifests = s.manifests
 	}
 	op.format = &appWork{
-		set: s, options: o.PlanOptions,
+		set: s, options: o.Options,
 		prepare: func(
-			ctx context.Context, o packages.PlanOptions,
-		) (appRecord, *packages.Operation, error) {
+			ctx context.Context, o policy.Options,
+		) (appRecord, *operation.Operation, error) {
 			opened, err := client.OpenSet(ctx, app.SetRequest{
 				App: s.name(), Group: s.request.Group, Patch: o.NoPrune,
 				Filter: o.Filter, AllKinds: o.AllKinds,
@@ -211,7 +212,7 @@ func (s *appSet) PrepareApply(
 }
 
 // needsOwners reports whether a plan needs the owners of the fields of all objects.
-func needsOwners(o packages.PlanOptions) bool {
+func needsOwners(o policy.Options) bool {
 	return plan.Policy{
 		Owners: o.Owners, ServerSide: o.ServerSide, Conflicts: o.Conflicts, Ignore: o.Ignore,
 	}.NeedsOwners()
@@ -229,14 +230,14 @@ func copies(resources []resource.Resource) []resource.Resource {
 
 // PrepareDestroy returns the operation that deletes the app.
 func (s *appSet) PrepareDestroy(
-	_ context.Context, c cluster.Writer, o packages.DestroyOptions,
+	_ context.Context, c cluster.Writer, o operation.DestroyOptions,
 ) (*Operation, error) {
 	client := s.client(c)
 	work := &appWork{
-		set: s, options: o.PlanOptions,
+		set: s, options: o.Options,
 		prepare: func(
-			ctx context.Context, o packages.PlanOptions,
-		) (appRecord, *packages.Operation, error) {
+			ctx context.Context, o policy.Options,
+		) (appRecord, *operation.Operation, error) {
 			opened, err := client.OpenDeletion(ctx, app.DeletionRequest{
 				App: s.name(), Search: app.SearchOptions{RecordedKinds: true},
 				KeepLeaving: true,
@@ -252,12 +253,12 @@ func (s *appSet) PrepareDestroy(
 }
 
 // Targets returns the objects that carry the label of the app.
-func (s *appSet) Targets(ctx context.Context, c cluster.Writer) (*packages.StatusTargets, error) {
+func (s *appSet) Targets(ctx context.Context, c cluster.Writer) (*operation.StatusTargets, error) {
 	found, err := s.client(c).PrepareObserve(ctx, app.ObserveRequest{App: s.name()})
 	if err != nil {
 		return nil, s.hinted(ctx, c, err)
 	}
-	m := packages.NewStatusTargets(found.App.RecordRef(), app.LockSet(s.name()),
+	m := operation.NewStatusTargets(found.App.RecordRef(), app.LockSet(s.name()),
 		slices.Concat(found.Refs, found.Gone))
 	m.Gone = found.Gone
 	if found.Hidden != nil {
@@ -349,7 +350,7 @@ func (n notes) Debug(string, ...string) {}
 
 // appRecord is an app that is applied or deleted, as the store of its record.
 type appRecord interface {
-	packages.RecordStore
+	operation.RecordStore
 	App() *app.App // nil if it does not exist
 	Shape(*plan.Policy)
 	Owners(live, applied *unstructured.Unstructured) []owner.Owner
@@ -362,19 +363,21 @@ type appRecord interface {
 }
 
 // formatOf returns the format of an app.
-func formatOf(r appRecord) packages.Format {
-	return packages.Format{Record: r, Shape: r.Shape, Owners: r.Owners, Config: r.Config()}
+func formatOf(r appRecord) operation.Format {
+	return operation.Format{
+		Format: policy.Format{Shape: r.Shape, Owners: r.Owners, Config: r.Config()}, Record: r,
+	}
 }
 
 // appWork is the part of an operation on an app that depends on its record.
 type appWork struct {
 	set     *appSet
-	options packages.PlanOptions
+	options policy.Options
 	prepare func(
-		context.Context, packages.PlanOptions,
-	) (appRecord, *packages.Operation, error)
-	app  appRecord           // nil before makePlan
-	work *packages.Operation // nil before makePlan
+		context.Context, policy.Options,
+	) (appRecord, *operation.Operation, error)
+	app  appRecord            // nil before makePlan
+	work *operation.Operation // nil before makePlan
 }
 
 func (w *appWork) makePlan(ctx context.Context, op *Operation) (err error) {
@@ -385,7 +388,7 @@ func (w *appWork) makePlan(ctx context.Context, op *Operation) (err error) {
 		return w.set.nativeError(err)
 	}
 	op.Plan, op.Recorded, op.Unfinished = w.work.Plan(), false, false
-	op.planned = w.work.Described()
+	op.work, op.planned = w.work, w.work.Described()
 	if opened, ok := w.app.(*app.Set); ok && opened.Hidden() != nil {
 		op.hidden = fmt.Errorf("%s: %w", w.set.Title(), opened.Hidden())
 	}
@@ -431,34 +434,23 @@ func (w *appWork) checkEmpty(op *Operation) error {
 	case !p.Removes():
 		return nil
 	}
-	return &packages.EmptyError{Set: w.set.Title(), Removed: len(p.Recorded)}
+	return &operation.EmptyError{Set: w.set.Title(), Removed: len(p.Recorded)}
 }
-
-func (w *appWork) unknownGroups() map[object.Ref][]string { return w.work.UnknownGroups() }
 
 func (w *appWork) history() history.Set { return w.set.history(w.app.App()) }
 
-// defines returns nothing: every cluster knows the kind of the record of an app.
-func (w *appWork) defines() string { return "" }
+func (w *appWork) begin(ctx context.Context) { w.app.SetRun(ctx) }
 
-func (w *appWork) define(context.Context) (bool, error) { return false, nil }
-
-func (w *appWork) run(
-	ctx context.Context, _ *plan.Plan, options engine.Options, sink event.Sink,
-) (event.Summary, error) {
-	writes := options.DryRun == engine.DryRunNone
-	if writes {
-		w.app.SetRun(ctx)
-	}
-	summary, err := w.work.Run(ctx, options, sink)
-	if writes {
+// finish makes what follows a run that writes.
+func (w *appWork) finish(ctx context.Context, mode engine.DryRun, err error) error {
+	if mode == engine.DryRunNone {
 		err = w.app.Finish(ctx, err)
 	}
-	return summary, w.set.nativeError(err)
+	return w.set.nativeError(err)
 }
 
-func (w *appWork) source() packages.PlanSource {
-	source := packages.PlanSource{Noun: "app", Options: w.options}
+func (w *appWork) source() operation.PlanSource {
+	source := operation.PlanSource{Noun: "app", Options: w.options}
 	if d, ok := w.app.(*app.Set); ok {
 		source.Record, source.Objects, source.Random = d.Identity(), d.Objects(), d.Random()
 	}

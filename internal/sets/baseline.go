@@ -9,8 +9,9 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/sets/policy/config"
 )
 
@@ -145,15 +146,15 @@ func openFiles(
 }
 
 // options returns the options of the operation whose plan is compared.
-func (b *Baseline) options() packages.ApplyOptions {
-	return packages.ApplyOptions{
-		PlanOptions: packages.PlanOptions{
-			FieldManager: packages.DefaultManager, AppAnnotations: true, NoPrune: true,
-			Now: b.request.Now(), Comparison: packages.Comparison{
+func (b *Baseline) options() operation.ApplyOptions {
+	return operation.ApplyOptions{
+		Options: policy.Options{
+			FieldManager: policy.DefaultManager, AppAnnotations: true, NoPrune: true,
+			Now: b.request.Now(), Comparison: policy.Comparison{
 				Owners: true, NewestVersions: true, AllKinds: !b.membersOnly, Only: true,
 			},
 		},
-		Definition: packages.SkipDefinition,
+		Definition: operation.SkipDefinition,
 	}
 }
 

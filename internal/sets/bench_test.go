@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 )
 
 // BenchmarkUnchanged opens a set of 200 objects, all of which are as they should be, and plans it.
@@ -28,7 +28,7 @@ func BenchmarkUnchanged(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				op, err := w.open().PrepareApply(b.Context(), w.server,
-					packages.ApplyOptions{PlanOptions: options()})
+					operation.ApplyOptions{Options: options()})
 				if err == nil {
 					err = op.MakePlan(b.Context())
 				}

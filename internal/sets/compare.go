@@ -15,8 +15,9 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -167,15 +168,15 @@ func withoutData(obj *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 // options returns the options of an apply that is only planned.
-func (s *States) options() packages.ApplyOptions {
-	o := packages.PlanOptions{
-		FieldManager: packages.DefaultManager, InventoryPolicy: "strict", Ordering: "graph",
+func (s *States) options() operation.ApplyOptions {
+	o := policy.Options{
+		FieldManager: policy.DefaultManager, InventoryPolicy: "strict", Ordering: "graph",
 		Propagation: metav1.DeletePropagationBackground, LeaveReplicas: true, AppAnnotations: true,
 		AllowEmpty: true, ServerSide: s.ServerSide, ForceConflicts: s.ServerSide,
 		Conflicts: plan.NoteConflicts, Ignore: s.Ignore, Now: s.Request.Now(),
 	}
-	return packages.ApplyOptions{
-		PlanOptions: o, Definition: packages.SkipDefinition, Notice: s.Request.Notice,
+	return operation.ApplyOptions{
+		Options: o, Definition: operation.SkipDefinition, Notice: s.Request.Notice,
 	}
 }
 
@@ -191,7 +192,7 @@ func (s *States) compareLive(ctx context.Context, state *State) (*Comparison, er
 		if err != nil {
 			return nil, err
 		}
-		options.PlanOptions = restored.Options(options.PlanOptions)
+		options.Options = restored.Options(options.Options)
 		options.ForceConflicts = options.ServerSide
 		set = restored.Set
 		lost := map[object.Ref]Loss{}

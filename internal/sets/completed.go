@@ -13,9 +13,9 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 var jobKind = schema.GroupKind{Group: "batch", Kind: "Job"}
@@ -258,7 +258,7 @@ func keepCompleted(
 // is to be created again. It reads the history only if the plan creates such a Job. Members are the
 // objects of the record, nil if it lists none: a Job that is not among them is a new one.
 func leaveCompleted(
-	ctx context.Context, op *Operation, o packages.PlanOptions, members []object.Ref, now time.Time,
+	ctx context.Context, op *Operation, o policy.Options, members []object.Ref, now time.Time,
 ) {
 	jobs, set := createdJobs(op.Plan, members), op.History()
 	if len(jobs) == 0 || o.Recreates(jobKind) || !op.Recorded || set.ID == "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
@@ -233,7 +233,7 @@ func TestDamagedHistory(t *testing.T) {
 	r := runJobs(t, server, map[string]plan.Step{"a": {Op: plan.Create}}, nil, engine.DryRunServer)
 	damage(t, server)
 	r.Operation.cluster = server
-	leaveCompleted(t.Context(), r.Operation, packages.PlanOptions{}, nil, time.Now())
+	leaveCompleted(t.Context(), r.Operation, policy.Options{}, nil, time.Now())
 	step := r.Plan.Steps[0]
 	if step.Op != plan.Create || !strings.Contains(step.Reason, "it may have succeeded before") {
 		t.Errorf("the step is %s: %s", step.Op, step.Reason)

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // configCase is a case of testdata/config_rules.yaml.
@@ -142,7 +142,7 @@ func (c configCase) run(t *testing.T, serverSide bool) {
 	ref := c.ref()
 	w.server.Serve(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}, ref.Namespace != "")
 	apply := func() *plan.Plan {
-		p, summary, err := w.apply(t.Context(), func(o *packages.PlanOptions) {
+		p, summary, err := w.apply(t.Context(), func(o *policy.Options) {
 			o.ServerSide = serverSide
 			o.Conflicts = plan.TakeAll
 		})

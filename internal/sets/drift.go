@@ -14,8 +14,8 @@ import (
 	"github.com/muster-deploy/muster/internal/feature/drift"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 	"github.com/muster-deploy/muster/internal/sets/policy/versions"
 )
@@ -286,7 +286,7 @@ func (b *Baseline) driftOptions(p *plan.Plan, o drift.Options) drift.Options {
 	o.Mark = cmp.Or(p.Owner.Label, p.Owner.Annotation)
 	o.IgnoreAnnotations = append(slices.Clone(ownAnnotations), o.IgnoreAnnotations...)
 	o.Newer, o.Since = b.Newer > 0, b.since()
-	if manager := b.settings.Plan.FieldManager; manager != "" && manager != packages.DefaultManager {
+	if manager := b.settings.Plan.FieldManager; manager != "" && manager != policy.DefaultManager {
 		o.Own = append(o.Own, manager)
 	}
 	o.SameName = func(want, live string) bool {

@@ -17,7 +17,7 @@ import (
 	"github.com/muster-deploy/muster/internal/feature/drift"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
@@ -27,7 +27,7 @@ var widgetKind = schema.GroupKind{Group: "example.com", Kind: "Widget"}
 func (w *setWorld) deploy() {
 	w.t.Helper()
 	op, err := w.open().PrepareApply(w.t.Context(), w.server,
-		packages.ApplyOptions{PlanOptions: options()})
+		operation.ApplyOptions{Options: options()})
 	if err == nil {
 		err = op.MakePlan(w.t.Context())
 	}
@@ -232,7 +232,7 @@ func TestDriftInPlan(t *testing.T) {
 			b, o := w.baseline(AgainstGood, true), options()
 			o.Owners = true
 			op, err := w.open().PrepareApply(t.Context(), w.server,
-				packages.ApplyOptions{PlanOptions: o})
+				operation.ApplyOptions{Options: o})
 			if err == nil {
 				err = op.MakePlan(t.Context())
 			}
@@ -306,7 +306,7 @@ func TestFixPutsBack(t *testing.T) {
 		o := options()
 		o.NoPrune, o.Comparison = true, FixComparison
 		op, err := set.PrepareApply(t.Context(), w.server,
-			packages.ApplyOptions{PlanOptions: o})
+			operation.ApplyOptions{Options: o})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // FixOptions say what a fix puts back.
@@ -27,7 +27,7 @@ type FixOptions struct {
 }
 
 // FixComparison is that of the operation which a fix reduces to what drifted.
-var FixComparison = packages.Comparison{Owners: true, NewestVersions: true, AllKinds: true}
+var FixComparison = policy.Comparison{Owners: true, NewestVersions: true, AllKinds: true}
 
 // Fix is an operation that puts back what drifted from a baseline, and changes nothing else.
 type Fix struct {

@@ -6,12 +6,12 @@ import (
 
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/owner"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
-// format is what commands have to know of a format besides packages.Format: how its sets are opened
-// and called. Nothing else asks which format a set has.
+// format is what commands have to know of a format besides operation.Format: how its sets are
+// opened and called. Nothing else asks which format a set has.
 type format struct {
 	kind  string     // of a set, as List names it
 	owner owner.Kind // that the marks of objects name

@@ -14,8 +14,9 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets/app/lastapplied"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/sets/policy/config"
 )
 
@@ -27,7 +28,7 @@ const (
 )
 
 // with applies the set with options and returns what the plan did.
-func (w *setWorld) with(edit func(*packages.PlanOptions)) string {
+func (w *setWorld) with(edit func(*policy.Options)) string {
 	w.t.Helper()
 	p, s, err := w.apply(w.t.Context(), edit)
 	if err != nil || s.Failures() > 0 {
@@ -36,7 +37,7 @@ func (w *setWorld) with(edit func(*packages.PlanOptions)) string {
 	return ops(p)
 }
 
-func serverSide(o *packages.PlanOptions) { o.ServerSide = true }
+func serverSide(o *policy.Options) { o.ServerSide = true }
 
 func (w *setWorld) set(name, key, value string) {
 	w.t.Helper()
@@ -68,10 +69,10 @@ func (w *setWorld) between(ctx context.Context, destroy bool, change func()) {
 	var err error
 	if destroy {
 		op, err = w.open().PrepareDestroy(w.t.Context(), w.server,
-			packages.DestroyOptions{PlanOptions: options()})
+			operation.DestroyOptions{Options: options()})
 	} else {
 		op, err = w.open().PrepareApply(w.t.Context(), w.server,
-			packages.ApplyOptions{PlanOptions: options()})
+			operation.ApplyOptions{Options: options()})
 	}
 	if err == nil {
 		err = op.MakePlan(w.t.Context())
@@ -96,7 +97,7 @@ func TestFormatsFaultReplacedEachTime(t *testing.T) {
 // An object that is created again while fields are ignored stays in the app.
 func TestFormatsFaultRecreatedWithoutIdentity(t *testing.T) {
 	w := newSetWorld(t, KindApp)
-	edit := func(o *packages.PlanOptions) {
+	edit := func(o *policy.Options) {
 		o.ServerSide, o.Ignore = true, diff.IgnoreRules{{Paths: []string{"/data/z"}}}
 	}
 	w.write("a.yaml", mapText("a", "x: '1', z: '1'", replaceNote))
@@ -167,7 +168,7 @@ const configRule = "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\n%s: [{path:
 // else the rule holds for one apply alone.
 func TestFormatsFaultOriginalOfServerSide(t *testing.T) {
 	w := newSetWorld(t, KindApp)
-	edit := func(o *packages.PlanOptions) { o.ServerSide, o.ForceConflicts = true, true }
+	edit := func(o *policy.Options) { o.ServerSide, o.ForceConflicts = true, true }
 	w.write("config.yaml", fmt.Sprintf(configRule, "diffAgainstLastAppliedFieldExclusionRules", ""))
 	w.write("a.yaml", mapText("a", "x: '1', z: '1'", ""))
 	w.with(edit)
@@ -187,7 +188,7 @@ func TestFormatsFaultRecreatedByRules(t *testing.T) {
 	for _, how := range []string{", type: remove", ", type: copy, sources: [existing, new]"} {
 		for _, server := range []bool{false, true} {
 			w := newSetWorld(t, KindApp)
-			edit := func(o *packages.PlanOptions) { o.ServerSide, o.ForceConflicts = server, server }
+			edit := func(o *policy.Options) { o.ServerSide, o.ForceConflicts = server, server }
 			w.write("config.yaml", fmt.Sprintf(configRule, "rebaseRules", how))
 			w.write("a.yaml", mapText("a", "x: '1', z: '1'", replaceNote))
 			w.with(edit)
@@ -292,7 +293,7 @@ func TestFormatsFaultOriginalOfAnother(t *testing.T) {
 func TestFormatsFaultMarksInManifest(t *testing.T) {
 	for _, server := range []bool{false, true} {
 		w := newSetWorld(t, KindApp)
-		edit := func(o *packages.PlanOptions) { o.ServerSide = server }
+		edit := func(o *policy.Options) { o.ServerSide = server }
 		w.write("a.yaml", mapText("a", "x: '1', z: '1'", "kapp.k14s.io/identity: nonsense, "+
 			"kapp.k14s.io/original: '{}', kapp.k14s.io/original-diff-md5: abc, "+
 			"kapp.k14s.io/disable-original: ''"))
@@ -321,7 +322,7 @@ func TestFormatsFaultMarksInManifest(t *testing.T) {
 func TestFormatsFaultConflictWithRules(t *testing.T) {
 	for _, server := range []bool{false, true} {
 		w := newSetWorld(t, KindApp)
-		edit := func(o *packages.PlanOptions) { o.ServerSide, o.ForceConflicts = server, server }
+		edit := func(o *policy.Options) { o.ServerSide, o.ForceConflicts = server, server }
 		w.write("config.yaml",
 			fmt.Sprintf(configRule, "rebaseRules", ", type: copy, sources: [existing, new]"))
 		w.write("a.yaml", mapText("a", "x: '1', z: '1'", ""))
@@ -330,7 +331,7 @@ func TestFormatsFaultConflictWithRules(t *testing.T) {
 		o := options()
 		edit(&o)
 		op, err := w.open().PrepareApply(t.Context(), w.server,
-			packages.ApplyOptions{PlanOptions: o})
+			operation.ApplyOptions{Options: o})
 		if err == nil {
 			err = op.MakePlan(t.Context())
 		}

@@ -18,8 +18,9 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
@@ -133,16 +134,16 @@ func (w *setWorld) open() Set {
 }
 
 // options returns those of a native command.
-func options() packages.PlanOptions {
-	return packages.PlanOptions{
-		FieldManager: packages.DefaultManager, InventoryPolicy: "strict", AppAnnotations: true,
+func options() policy.Options {
+	return policy.Options{
+		FieldManager: policy.DefaultManager, InventoryPolicy: "strict", AppAnnotations: true,
 		Recreation: true, Now: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC),
 	}
 }
 
 // apply plans and runs an apply, and returns the plan and the summary.
 func (w *setWorld) apply(
-	ctx context.Context, edit func(*packages.PlanOptions),
+	ctx context.Context, edit func(*policy.Options),
 ) (*plan.Plan, event.Summary, error) {
 	w.t.Helper()
 	o := options()
@@ -150,7 +151,7 @@ func (w *setWorld) apply(
 		edit(&o)
 	}
 	op, err := w.open().PrepareApply(w.t.Context(), w.server,
-		packages.ApplyOptions{PlanOptions: o})
+		operation.ApplyOptions{Options: o})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func (w *setWorld) apply(
 func (w *setWorld) destroy() (*plan.Plan, event.Summary, error) {
 	w.t.Helper()
 	op, err := w.open().PrepareDestroy(w.t.Context(), w.server,
-		packages.DestroyOptions{PlanOptions: options()})
+		operation.DestroyOptions{Options: options()})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -304,14 +305,14 @@ func TestFormatsAdopt(t *testing.T) {
 			"data: {x: '0'}")
 		w.write("a.yaml", mapText("a", "x: '1'", ""))
 		w.write("b.yaml", mapText("b", "x: '1'", ""))
-		for policy, want := range map[string]string{
+		for degree, want := range map[string]string{
 			"strict": "a: skip, b: skip", "adopt": "a: update, b: skip",
 			"force-adopt": "a: update, b: update",
 		} {
 			op, err := w.open().PrepareApply(t.Context(), w.server,
-				packages.ApplyOptions{PlanOptions: func() packages.PlanOptions {
+				operation.ApplyOptions{Options: func() policy.Options {
 					o := options()
-					o.InventoryPolicy = policy
+					o.InventoryPolicy = degree
 					return o
 				}()})
 			if err == nil {
@@ -320,9 +321,9 @@ func TestFormatsAdopt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.expect(policy, ops(op.Plan), want)
+			w.expect(degree, ops(op.Plan), want)
 		}
-		_, _, err := w.apply(t.Context(), func(o *packages.PlanOptions) { o.InventoryPolicy = "adopt" })
+		_, _, err := w.apply(t.Context(), func(o *policy.Options) { o.InventoryPolicy = "adopt" })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -402,13 +403,13 @@ func TestFormatsDryRun(t *testing.T) {
 		w.write("a.yaml", mapText("a", "x: '1'", ""))
 		before := w.server.Refs().Len()
 		op, err := w.open().PrepareApply(t.Context(), w.server,
-			packages.ApplyOptions{PlanOptions: options()})
+			operation.ApplyOptions{Options: options()})
 		w.dryRun(op, err)
 		w.expect("objects", fmt.Sprint(w.server.Refs().Len()), fmt.Sprint(before))
 		w.mustApply()
 		before = w.server.Refs().Len()
 		op, err = w.open().PrepareDestroy(t.Context(), w.server,
-			packages.DestroyOptions{PlanOptions: options()})
+			operation.DestroyOptions{Options: options()})
 		w.dryRun(op, err)
 		w.expect("objects", fmt.Sprint(w.server.Refs().Len()), fmt.Sprint(before))
 		w.expect("again", ops(w.mustApply()), "a: unchanged")

@@ -17,8 +17,10 @@ import (
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/owner"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
@@ -114,7 +116,7 @@ func ToPackage(
 	to := &packageSet{
 		request: request, inventory: draft.Inventory, pkg: &draft.Package, ruleFiles: rules,
 	}
-	if to.rules, err = packages.ParseRules(rules); err != nil {
+	if to.rules, err = policy.ParseRules(rules); err != nil {
 		return nil, err
 	}
 	h.To = to
@@ -168,7 +170,7 @@ func (h *Handover) Lock() lock.Set { return h.locked }
 // PrepareApply returns the operation that marks the objects as those of the new set. It is called
 // while the old set is locked.
 func (h *Handover) PrepareApply(
-	ctx context.Context, o packages.ApplyOptions,
+	ctx context.Context, o operation.ApplyOptions,
 ) (*Operation, error) {
 	err := h.list(ctx) // another run may have ended since
 	if err == nil {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/muster-deploy/muster/internal/compat/kapp/change"
 	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets/input"
 	"github.com/muster-deploy/muster/internal/sets/input/files"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // kapp returns what kapp would do with the same manifests, as in "m: update"; empty for nothing.
@@ -171,7 +171,7 @@ func TestKappAfter(t *testing.T) {
 					w.run = func(version int, serverSide bool) {
 						w.write("m.yaml", manifestOf(kind, afterKinds[kind][version],
 							"annotations: {muster.dev/wait: 'false'}, "))
-						_, summary, err := w.apply(t.Context(), func(o *packages.PlanOptions) {
+						_, summary, err := w.apply(t.Context(), func(o *policy.Options) {
 							o.ServerSide, o.Conflicts, o.InventoryPolicy = serverSide, plan.TakeAll, "adopt"
 						})
 						if err != nil || summary.Failures() > 0 {

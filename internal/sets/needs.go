@@ -12,9 +12,9 @@ import (
 	"github.com/muster-deploy/muster/internal/feature/access"
 	"github.com/muster-deploy/muster/internal/feature/managed"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages/inventory"
 )
 
 // Need is a permission that commands on a set use, and what for.
@@ -48,7 +48,7 @@ const (
 func Needs(
 	ctx context.Context, c cluster.Writer, set Set, warn func(string),
 ) (needs []Need, unknown []schema.GroupKind, err error) {
-	op, err := set.PrepareApply(ctx, c, packages.ApplyOptions{})
+	op, err := set.PrepareApply(ctx, c, operation.ApplyOptions{})
 	if err != nil {
 		return nil, nil, err
 	}

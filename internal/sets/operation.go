@@ -9,9 +9,9 @@ import (
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -45,6 +45,7 @@ type Operation struct {
 	cluster cluster.Writer
 	rules   *ready.RuleSet
 	format  formatted
+	work    runner // nil for an app before its plan is made
 
 	planned []plan.Desired // the desired objects as the plan has them, once it is made
 	hidden  error          // why the set may have objects that the plan does not know
@@ -52,26 +53,28 @@ type Operation struct {
 
 // formatted is the part of an operation that depends on the format of the record.
 type formatted interface {
-	// makePlan makes the plan, and sets what is known then.
+	// makePlan makes the plan, and sets what is known then, and what runs it.
 	makePlan(context.Context, *Operation) error
 	// permit lets the next plan delete the objects that this one has held back.
 	permit(held []object.Ref)
 	// checkEmpty returns an error if nothing is desired and the plan removes objects, unless the
 	// options allow that.
 	checkEmpty(*Operation) error
-	// unknownGroups returns the groups that change rules of described objects name and no object has.
-	unknownGroups() map[object.Ref][]string
-	// defines returns what define does to the definition of the kind of records; empty for nothing.
-	defines() string
-	// define makes sure that the cluster can hold the record, and reports whether the plan has to be
-	// made again.
-	define(context.Context) (again bool, err error)
-	// run runs the plan and records the result.
-	run(context.Context, *plan.Plan, engine.Options, event.Sink) (event.Summary, error)
+	// begin is called before a run that is no dry run, and finish after each, with its error.
+	begin(context.Context)
+	finish(context.Context, engine.DryRun, error) error
 	// history returns the set to whose history the operation belongs, once it has run.
 	history() history.Set
 	// source returns what a saved plan keeps.
-	source() packages.PlanSource
+	source() operation.PlanSource
+}
+
+// runner is the part of an operation that is the same for every format: an *operation.Operation.
+type runner interface {
+	UnknownGroups() map[object.Ref][]string
+	Defines() string
+	Define(context.Context) (again bool, err error)
+	Run(context.Context, engine.Options, event.Sink) (event.Summary, error)
 }
 
 // MakePlan reads the record and the cluster, and makes the plan.
@@ -89,12 +92,12 @@ func (o *Operation) AllowDelete(ctx context.Context) error {
 }
 
 // Defines returns what Define does to the definition of the kind of records; empty for nothing.
-func (o *Operation) Defines() string { return o.format.defines() }
+func (o *Operation) Defines() string { return o.work.Defines() }
 
 // Define makes sure that the cluster can hold the record, before the first write. It makes the plan
 // again if that is needed, and reports whether it was.
 func (o *Operation) Define(ctx context.Context) (again bool, err error) {
-	if again, err = o.format.define(ctx); err == nil && again {
+	if again, err = o.work.Define(ctx); err == nil && again {
 		err = o.MakePlan(ctx)
 	}
 	return again, err
@@ -116,13 +119,16 @@ func (o *Operation) CheckEmpty() error {
 func (o *Operation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	if o.Begin != nil && options.DryRun == engine.DryRunNone {
-		if err := o.Begin(ctx); err != nil {
-			return event.Summary{}, err
+	if options.DryRun == engine.DryRunNone {
+		if o.Begin != nil {
+			if err := o.Begin(ctx); err != nil {
+				return event.Summary{}, err
+			}
 		}
+		o.format.begin(ctx)
 	}
 	refused, destroys := 0, o.Plan.Destroys
-	summary, err := o.format.run(ctx, o.Plan, options, func(e event.Event) {
+	summary, err := o.work.Run(ctx, options, func(e event.Event) {
 		others := e.ReasonCode == plan.ReasonForeign || e.ReasonCode == plan.ReasonUnowned
 		protected := e.ReasonCode == plan.ReasonProtected && e.Op == plan.Keep
 		if e.Kind == event.Acted && (protected || others && (e.Op == plan.Skip || destroys)) {
@@ -134,7 +140,7 @@ func (o *Operation) Run(
 		sink(e)
 	})
 	summary.Refused = refused
-	return summary, err
+	return summary, o.format.finish(ctx, options.DryRun, err)
 }
 
 // History returns the set to whose history the operation belongs, once it has run. It has no ID if
@@ -143,21 +149,21 @@ func (o *Operation) History() history.Set { return o.format.history() }
 
 // Children returns what controllers created for objects of the set.
 func (o *Operation) Children(ctx context.Context) view.ChildRows {
-	return packages.ChildRows(ctx, o.cluster, o.rules)
+	return operation.ChildRows(ctx, o.cluster, o.rules)
 }
 
 // Save returns the plan in the format of a file; version is that of the program.
-func (o *Operation) Save(ctx context.Context, version string) (*packages.SavedPlan, error) {
+func (o *Operation) Save(ctx context.Context, version string) (*operation.SavedPlan, error) {
 	source := o.format.source()
 	source.Version, source.Plan = version, o.Plan
-	return packages.SavePlan(ctx, o.cluster, source)
+	return operation.SavePlan(ctx, o.cluster, source)
 }
 
 // Digest returns the digest of what the plan changes, as plan.Plan.Digest does.
 func (o *Operation) Digest() (string, error) { return o.Plan.Digest(o.format.source().Random...) }
 
 // Check returns an error unless the plan is the same as a saved one.
-func (o *Operation) Check(ctx context.Context, saved *packages.SavedPlan) error {
+func (o *Operation) Check(ctx context.Context, saved *operation.SavedPlan) error {
 	now, err := o.Save(ctx, "")
 	if err != nil {
 		return err

@@ -10,15 +10,16 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages/inventory"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // packageSet is the set of a package.
@@ -28,8 +29,8 @@ type packageSet struct {
 	pkg       *packages.Package // nil if only the record is known
 	rules     []ready.Rule
 
-	ruleFiles []packages.RuleFile // of the rules
-	manifests []plan.Desired      // of a revision: the objects as their files had them; else nil
+	ruleFiles []policy.RuleFile // of the rules
+	manifests []plan.Desired    // of a revision: the objects as their files had them; else nil
 }
 
 // openPackage reads a package and its rules.
@@ -54,7 +55,7 @@ func newPackageSet(ctx context.Context, r Request, p *packages.Package) (Set, er
 	if s.ruleFiles, err = r.readRuleFiles(ctx, r.folder()); err != nil {
 		return nil, err
 	}
-	s.rules, err = packages.ParseRules(s.ruleFiles)
+	s.rules, err = policy.ParseRules(s.ruleFiles)
 	return s, err
 }
 
@@ -135,19 +136,19 @@ func (s *packageSet) Expected() (cluster, where string) { return s.inventory.Exp
 
 // PrepareApply returns the operation that applies the package.
 func (s *packageSet) PrepareApply(
-	ctx context.Context, c cluster.Writer, o packages.ApplyOptions,
+	ctx context.Context, c cluster.Writer, o operation.ApplyOptions,
 ) (*Operation, error) {
 	o.Rules, o.Notice = s.rules, s.request.Notice
 	op, err := s.pkg.Prepare(ctx, c, s.request.scope(), o)
 	if err != nil {
 		return nil, err
 	}
-	return s.operation(c, packageWork{op, s, o.PlanOptions, op.CheckRecordNamespace}), nil
+	return s.operation(c, packageWork{op, s, o.Options, op.CheckRecordNamespace}), nil
 }
 
 // PrepareDestroy returns the operation that deletes what the package deployed.
 func (s *packageSet) PrepareDestroy(
-	ctx context.Context, c cluster.Writer, o packages.DestroyOptions,
+	ctx context.Context, c cluster.Writer, o operation.DestroyOptions,
 ) (*Operation, error) {
 	o.Notice = s.request.Notice
 	op, err := packages.PrepareDestroy(c, s.inventory, o)
@@ -157,13 +158,13 @@ func (s *packageSet) PrepareDestroy(
 	if err := packages.CheckDefinition(ctx, c, s.inventory); err != nil {
 		return nil, err
 	}
-	return s.operation(c, packageWork{op, s, o.PlanOptions, nil}), nil
+	return s.operation(c, packageWork{op, s, o.Options, nil}), nil
 }
 
 // Targets returns the objects that the inventory lists.
 func (s *packageSet) Targets(
 	ctx context.Context, c cluster.Writer,
-) (*packages.StatusTargets, error) {
+) (*operation.StatusTargets, error) {
 	return packages.LocalMembers(ctx, c, s.inventory, s.request.Notice)
 }
 
@@ -203,17 +204,17 @@ func packageHistory(inv *inventory.Inventory) history.Set {
 
 // packageWork is the part of an operation on a package that depends on its record.
 type packageWork struct {
-	*packages.Operation
+	*operation.Operation
 	set     *packageSet
-	options packages.PlanOptions
+	options policy.Options
 	check   func(context.Context) error // checks the plan; nil checks nothing
 }
 
 // operation returns the operation on the package with the given part.
 func (s *packageSet) operation(c cluster.Writer, w packageWork) *Operation {
 	op := &Operation{
-		Locked: s.lock(), Described: w.Described(), Manifests: w.Manifests(),
-		cluster: c, rules: w.Rules, format: w,
+		Locked: s.lock(), Described: w.Described(), Manifests: w.Manifests,
+		cluster: c, rules: w.Rules, format: w, work: w.Operation,
 	}
 	if s.manifests != nil {
 		op.Manifests = s.manifests
@@ -241,20 +242,17 @@ func (w packageWork) makePlan(ctx context.Context, op *Operation) error {
 
 func (w packageWork) permit(held []object.Ref) { w.Permit(held) }
 
-func (w packageWork) checkEmpty(*Operation) error { return w.CheckEmpty() }
-
-func (w packageWork) unknownGroups() map[object.Ref][]string { return w.UnknownGroups() }
-
-func (w packageWork) history() history.Set { return packageHistory(w.Inventory) }
-
-func (w packageWork) defines() string { return w.Defines() }
-
-func (w packageWork) define(ctx context.Context) (again bool, err error) { return w.Define(ctx) }
-
-func (w packageWork) run(
-	ctx context.Context, _ *plan.Plan, options engine.Options, sink event.Sink,
-) (event.Summary, error) {
-	return w.Run(ctx, options, sink)
+func (w packageWork) checkEmpty(*Operation) error {
+	return w.CheckEmpty("the package of " + w.set.inventory.Source)
 }
 
-func (w packageWork) source() packages.PlanSource { return w.Source() }
+func (w packageWork) history() history.Set { return packageHistory(w.set.inventory) }
+
+func (w packageWork) begin(context.Context) {}
+
+func (w packageWork) finish(_ context.Context, _ engine.DryRun, err error) error { return err }
+
+func (w packageWork) source() operation.PlanSource {
+	inv := w.set.inventory
+	return w.Source("package", fmt.Sprintf("%s %s", inv.Ref, inv.ID))
+}

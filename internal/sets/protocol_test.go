@@ -24,7 +24,7 @@ func (d definer) makePlan(_ context.Context, op *Operation) error {
 	return d.log("make")
 }
 
-func (d definer) define(context.Context) (bool, error) { return d.again, d.log("define") }
+func (d definer) Define(context.Context) (bool, error) { return d.again, d.log("define") }
 
 // A set is changed in the same order by everybody. What fails ends the change, and the lock is
 // released in any case.
@@ -56,8 +56,9 @@ func TestProtocol(t *testing.T) {
 				}
 				return nil
 			}
+			part := definer{again: c.again, log: log}
 			op := &Operation{
-				format: definer{again: c.again, log: log},
+				format: part, work: part,
 				Revise: func(context.Context) error { return log("revise") },
 			}
 			var given error

@@ -19,9 +19,9 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
@@ -35,7 +35,7 @@ func recorded(destroys bool, events ...event.Event) *Operation {
 	}}
 	op := emitting(&plan.Plan{Destroys: destroys}, events...)
 	op.Manifests = []plan.Desired{{Object: obj, Source: "a.yaml"}}
-	op.Basis.Rules = []packages.RuleFile{{Name: "rules.yaml", Text: "rules: []"}}
+	op.Basis.Rules = []policy.RuleFile{{Name: "rules.yaml", Text: "rules: []"}}
 	return op
 }
 
@@ -107,7 +107,7 @@ func TestRecorder(t *testing.T) {
 			now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 			o.Now = func() time.Time { now = now.Add(time.Second); return now }
 			op := recorded(tc.destroys)
-			op.format = emitter{events: tc.events, err: tc.err}
+			op.work = emitter{events: tc.events, err: tc.err}
 			r := NewRecorder(server, op, o)
 			passed := 0
 			summary, err := r.Run(t.Context(), realRun, func(event.Event) { passed++ })

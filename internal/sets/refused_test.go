@@ -18,6 +18,7 @@ var realRun = engine.Options{DryRun: engine.DryRunNone}
 // emitter is the part of an operation whose run emits events, and has a history.
 type emitter struct {
 	formatted
+	runner
 	events []event.Event
 	err    error // of the run
 }
@@ -26,10 +27,14 @@ var historySet = history.Set{Namespace: "shop", Name: "web", ID: "1"}
 
 func (emitter) history() history.Set { return historySet }
 
-func (e emitter) unknownGroups() map[object.Ref][]string { return nil }
+func (emitter) begin(context.Context) {}
 
-func (e emitter) run(
-	ctx context.Context, _ *plan.Plan, options engine.Options, sink event.Sink,
+func (emitter) finish(_ context.Context, _ engine.DryRun, err error) error { return err }
+
+func (emitter) UnknownGroups() map[object.Ref][]string { return nil }
+
+func (e emitter) Run(
+	ctx context.Context, options engine.Options, sink event.Sink,
 ) (summary event.Summary, err error) {
 	for _, e := range e.events {
 		summary.Add(e)
@@ -44,7 +49,8 @@ func (e emitter) run(
 
 // emitting returns an operation whose run emits events.
 func emitting(p *plan.Plan, events ...event.Event) *Operation {
-	return &Operation{Plan: p, format: emitter{events: events}}
+	part := emitter{events: events}
+	return &Operation{Plan: p, format: part, work: part}
 }
 
 // Objects of others that are not applied or not destroyed count as refused; those that are not

@@ -14,10 +14,12 @@ import (
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages/inventory"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/sets/policy/config"
 )
 
@@ -392,9 +394,9 @@ func (r *Restored) open(
 		return nil, err
 	}
 	for _, file := range r.Revision.Rules {
-		ruleFiles = append(ruleFiles, packages.RuleFile(file))
+		ruleFiles = append(ruleFiles, policy.RuleFile(file))
 	}
-	rules, err := packages.ParseRules(ruleFiles)
+	rules, err := policy.ParseRules(ruleFiles)
 	if err != nil {
 		return nil, fmt.Errorf("the readiness rules of revision %d: %w", r.Revision.Number, err)
 	}
@@ -411,15 +413,15 @@ type restoredFiles struct {
 	objects   []manifest.Object
 	manifests []plan.Desired // the objects as their files had them
 	rules     []ready.Rule
-	ruleFiles []packages.RuleFile
+	ruleFiles []policy.RuleFile
 	group     string // of an app
 }
 
 // PrepareApply returns the operation that restores the revision, with the options of its run.
 func (r *Restored) PrepareApply(
-	ctx context.Context, c cluster.Writer, o packages.ApplyOptions,
+	ctx context.Context, c cluster.Writer, o operation.ApplyOptions,
 ) (*Operation, error) {
-	o.PlanOptions = r.Options(o.PlanOptions)
+	o.Options = r.Options(o.Options)
 	if o.ForceConflicts && !o.ServerSide {
 		return nil, fmt.Errorf("revision %d was written client-side, and --force-conflicts is for "+
 			"--server-side: add that, or give --conflicts=take-all", r.Revision.Number)
@@ -430,7 +432,7 @@ func (r *Restored) PrepareApply(
 // Options returns options with those of the revision's run that say how objects are written and
 // deleted, unless they are given. Objects that the run took over may be taken over again. All other
 // options are the caller's: those that allow a loss, that select objects, and that limit the run.
-func (r *Restored) Options(o packages.PlanOptions) packages.PlanOptions {
+func (r *Restored) Options(o policy.Options) policy.Options {
 	was, given := r.settings.Plan, o
 	if was.FieldManager == "" {
 		return o // an earlier version of this program wrote the revision

@@ -12,7 +12,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
@@ -40,7 +40,7 @@ func TestAtRevision(t *testing.T) {
 		Namespace: "shop", Name: "web", Record: "resourcegroup.kpt.dev/web", ID: "id-1",
 	}
 	s := &history.Store{Cluster: c, Set: set, Limit: 9, Secrets: history.OnlyDigest}
-	settings, err := json.Marshal(settings{Plan: packages.PlanOptions{
+	settings, err := json.Marshal(settings{Plan: policy.Options{
 		ServerSide: true, FieldManager: "ann", NoPrune: true,
 	}})
 	if err != nil {
@@ -98,7 +98,7 @@ func TestAtRevision(t *testing.T) {
 		"3 objects of revision 1 cannot be restored; nothing was changed\n  shop/secret/changed: ") {
 		t.Errorf("check: %v", err)
 	}
-	o := restored.Options(packages.PlanOptions{FieldManager: "muster"})
+	o := restored.Options(policy.Options{FieldManager: "muster"})
 	if !o.ServerSide || o.FieldManager != "ann" || o.NoPrune || !o.Adopted.Has(taken) {
 		t.Errorf("options: %+v", o)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -121,7 +121,7 @@ func (w *setWorld) observe(said *bytes.Buffer, serverSide bool) {
 	o := options()
 	o.ServerSide, o.Conflicts, o.InventoryPolicy = serverSide, plan.TakeAll, "adopt"
 	op, err := w.open().PrepareApply(w.t.Context(), w.server,
-		packages.ApplyOptions{PlanOptions: o})
+		operation.ApplyOptions{Options: o})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // with a record in the cluster.
 //
 // A Set is opened from what the user names, without a cluster. An Operation is what a command does
-// to a set: it makes a plan and runs it, by package packages for both kinds. A packages.Format is
+// to a set: it makes a plan and runs it, by package packages for both kinds. A operation.Format is
 // what differs: package app holds that of apps. This package has no flags and prints nothing.
 package sets
 
@@ -22,8 +22,10 @@ import (
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets/input/files"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
@@ -43,9 +45,9 @@ type Request struct {
 	// DefaultNamespace is that of objects that name none; empty for Namespace.
 	DefaultNamespace string
 
-	Rules     []string            // files with readiness rules
-	RuleFiles []packages.RuleFile // such files that were read already
-	NoScripts bool                // rules of an app that are written in ytt are refused
+	Rules     []string          // files with readiness rules
+	RuleFiles []policy.RuleFile // such files that were read already
+	NoScripts bool              // rules of an app that are written in ytt are refused
 	Notice    func(string)
 	Now       func() time.Time
 }
@@ -53,8 +55,8 @@ type Request struct {
 // readRuleFiles returns the readiness rules of the request, then those at the top of folders.
 func (r Request) readRuleFiles(
 	ctx context.Context, folders ...string,
-) ([]packages.RuleFile, error) {
-	found, err := packages.ReadRuleFiles(ctx, r.Rules, folders...)
+) ([]policy.RuleFile, error) {
+	found, err := policy.ReadRuleFiles(ctx, r.Rules, folders...)
 	return slices.Concat(r.RuleFiles, found), err
 }
 
@@ -83,11 +85,11 @@ type Set interface {
 	// for any.
 	Expected() (cluster, where string)
 	// PrepareApply returns the operation that makes the cluster the same as the set.
-	PrepareApply(context.Context, cluster.Writer, packages.ApplyOptions) (*Operation, error)
+	PrepareApply(context.Context, cluster.Writer, operation.ApplyOptions) (*Operation, error)
 	// PrepareDestroy returns the operation that deletes all objects of the set.
-	PrepareDestroy(context.Context, cluster.Writer, packages.DestroyOptions) (*Operation, error)
+	PrepareDestroy(context.Context, cluster.Writer, operation.DestroyOptions) (*Operation, error)
 	// Targets returns the objects of the set in the cluster.
-	Targets(context.Context, cluster.Writer) (*packages.StatusTargets, error)
+	Targets(context.Context, cluster.Writer) (*operation.StatusTargets, error)
 	// PrepareRename returns how the record of the set gets another name and namespace. Objects do not
 	// change.
 	PrepareRename(c cluster.Writer, namespace, name string) (*Renaming, error)

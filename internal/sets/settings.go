@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 
 	"github.com/muster-deploy/muster/internal/history"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // Basis is what an operation is made from, beside the objects.
 type Basis struct {
-	Options packages.PlanOptions
-	Group   string              // of an app
-	Rules   []packages.RuleFile // that users wrote
+	Options policy.Options
+	Group   string            // of an app
+	Rules   []policy.RuleFile // that users wrote
 	// Partial is why the operation does not make the cluster the same as all objects; empty if it
 	// does.
 	Partial string
@@ -22,8 +22,8 @@ type Basis struct {
 
 // settings are what a revision keeps of the options of its run.
 type settings struct {
-	Plan  packages.PlanOptions `json:"plan"`
-	Group string               `json:"group,omitempty"` // of an app
+	Plan  policy.Options `json:"plan"`
+	Group string         `json:"group,omitempty"` // of an app
 }
 
 // details returns what a revision keeps of the basis of its run.
@@ -39,7 +39,7 @@ func (b Basis) details() (history.Details, error) {
 
 // partial returns Basis.Partial for options, with which objects may stay that are no longer
 // described.
-func partial(o packages.PlanOptions, stay bool) string {
+func partial(o policy.Options, stay bool) string {
 	matching, err := o.Filter.ResourceFilter(o.Now)
 	switch {
 	case err == nil && matching != nil:

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-deploy/muster/internal/base/suggest"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/packages"
 )
 
 // hintRecord adds to the error of a set without a record what could be meant: another namespace, if

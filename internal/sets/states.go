@@ -12,9 +12,9 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/manifest"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets/input/files"
+	"github.com/muster-deploy/muster/internal/sets/packages"
 )
 
 // The names of states beside those of revisions and files.

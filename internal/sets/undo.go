@@ -6,7 +6,9 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // UndoneBy returns a line that says that the files of the set describe other objects than the
@@ -25,9 +27,9 @@ func (r *Restored) UndoneBy(
 	if err != nil {
 		return ""
 	}
-	op, err := set.PrepareApply(ctx, c, packages.ApplyOptions{
-		PlanOptions: packages.PlanOptions{AppAnnotations: true, Now: request.Now()},
-		Definition:  packages.SkipDefinition, Notice: silent,
+	op, err := set.PrepareApply(ctx, c, operation.ApplyOptions{
+		Options:    policy.Options{AppAnnotations: true, Now: request.Now()},
+		Definition: operation.SkipDefinition, Notice: silent,
 	})
 	if err != nil {
 		return ""

@@ -132,7 +132,7 @@ func Validate(
 	if err != nil {
 		return nil, err
 	}
-	desired, groups := op.Described, op.format.unknownGroups()
+	desired, groups := op.Described, op.work.UnknownGroups()
 	scaled := plan.ReplicasBesideAutoscalers(desired)
 	inMissing := map[string]int{}
 	for _, d := range desired {

@@ -27,7 +27,7 @@ import (
 // folders are those from whose files defects are drawn, with the folders below them.
 var folders = []string{
 	"internal/engine", "internal/plan", "internal/diff", "internal/ready", "internal/record",
-	"internal/packages/inventory", "internal/compat/kapp/change", "internal/feature/drift",
+	"internal/sets/packages/inventory", "internal/compat/kapp/change", "internal/feature/drift",
 	"controller",
 }
 

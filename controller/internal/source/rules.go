@@ -8,10 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/muster-deploy/muster"
-
 	"github.com/muster-deploy/muster/controller/api/v1alpha1"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready/rules"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // Rules returns the readiness rules that spec.wait.rules of a Set names; nil if it names none.
@@ -31,7 +30,7 @@ func (f *Fetcher) Rules(ctx context.Context, set *v1alpha1.Set) ([]muster.RuleFi
 func (f *Fetcher) ruleFile(
 	ctx context.Context, namespace string, ref v1alpha1.RulesReference,
 ) (file muster.RuleFile, err error) {
-	object, key := &corev1.ConfigMap{}, cmp.Or(ref.Key, packages.RulesName)
+	object, key := &corev1.ConfigMap{}, cmp.Or(ref.Key, policy.RulesName)
 	if err := f.getter(namespace)(ctx, "ConfigMap", ref.Name, object); err != nil {
 		return file, fmt.Errorf("key %s: %w", key, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/artifactflags"
 	"github.com/muster-deploy/muster/internal/feature/artifact"
 	"github.com/muster-deploy/muster/internal/history/origin"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages"
 )
 
 // pushFlags are the flags of push.

@@ -16,9 +16,10 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/show/draw"
 )
 
@@ -83,8 +84,8 @@ func (f *graphFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args
 	if err != nil {
 		return err
 	}
-	options := packages.ApplyOptions{
-		PlanOptions: f.plan.Options(), Definition: packages.SkipDefinition,
+	options := operation.ApplyOptions{
+		Options: f.plan.Options(), Definition: operation.SkipDefinition,
 	}
 	options.Now, options.AppAnnotations, options.AllowEmpty = env.Now(), true, true
 	options.LeaveReplicas, options.Hold = true, true
@@ -188,7 +189,7 @@ func edgeLabel(from, to *plan.Step) string {
 		}
 	}
 	if dependent != nil {
-		if refs, _ := packages.DependsOn(dependent); slices.Contains(refs, to.Ref) {
+		if refs, _ := policy.DependsOn(dependent); slices.Contains(refs, to.Ref) {
 			return "depends-on"
 		}
 	}

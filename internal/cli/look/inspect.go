@@ -16,8 +16,8 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 	"github.com/muster-deploy/muster/internal/sets/policy/filter"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
@@ -89,8 +89,8 @@ func (f *inspectFlags) show(
 	}
 	document, printed := f.output.Value != outputTable, false
 	_, err = f.status.Run(ctx, env, packageflags.StatusForm{
-		Rules: rules, JSON: document, Children: packages.AllChildRows,
-		Targets: func(ctx context.Context) (*packages.StatusTargets, cluster.Writer, error) {
+		Rules: rules, JSON: document, Children: operation.AllChildRows,
+		Targets: func(ctx context.Context) (*operation.StatusTargets, cluster.Writer, error) {
 			m, client, err := f.targets(ctx, env, kube, args)
 			if err == nil && !document {
 				err = PrintSet(env, env.Out, f.Managed)
@@ -98,7 +98,7 @@ func (f *inspectFlags) show(
 			return m, client, err
 		},
 		Printer: func(
-			out io.Writer, m *packages.StatusTargets, children view.ChildRows,
+			out io.Writer, m *operation.StatusTargets, children view.ChildRows,
 		) view.Printer {
 			if printed = true; document {
 				return &treeDocument{out: out, format: f.output.Value, refs: m.All.Refs(),
@@ -120,7 +120,7 @@ func (f *inspectFlags) show(
 // targets connects and returns the objects of the set that the filters match.
 func (f *inspectFlags) targets(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (*packages.StatusTargets, cluster.Writer, error) {
+) (*operation.StatusTargets, cluster.Writer, error) {
 	matching, err := f.filter.ResourceFilter(env.Now())
 	if err != nil {
 		return nil, nil, err

@@ -14,9 +14,10 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/feature/livetree"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -101,10 +102,10 @@ func (f *treeFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 // show prints the tree of a set.
 func (f *treeFlags) show(
 	ctx context.Context, env *cli.Env, set sets.Set, client cluster.Writer,
-	targets *packages.StatusTargets,
+	targets *operation.StatusTargets,
 ) error {
 	refs := targets.All.Refs()
-	judge, err := packages.NewRuleSet(ctx, client, f.parsed, refs)
+	judge, err := policy.NewRuleSet(ctx, client, f.parsed, refs)
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // whyFlags are the flags of why.
@@ -159,7 +159,7 @@ func (f *whyFlags) explainNow(
 		return nil, err
 	}
 	w.needed = w.neededBy(w.refs)
-	w.judge, err = packages.NewRuleSet(ctx, client, rules, slices.Concat(w.refs, w.needed))
+	w.judge, err = policy.NewRuleSet(ctx, client, rules, slices.Concat(w.refs, w.needed))
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,10 @@ import (
 	"github.com/muster-deploy/muster/internal/feature/livetree"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // wanted are the objects that are asked about.
@@ -39,7 +40,7 @@ func (w wanted) observe(ctx context.Context, e *explanation, logLines int) (*obj
 	late, refs := object.NewSet(), slices.Concat(w.refs, w.needed)
 	o := engine.ObserveOptions{Until: engine.UntilKnown, LogLines: logLines,
 		Pods: engine.CheckPods(), Finished: w.finished}
-	_, err := packages.Observe(ctx, w.client, w.judge, refs, o, func(ev event.Event) {
+	_, err := operation.Observe(ctx, w.client, w.judge, refs, o, func(ev event.Event) {
 		exists, asked := ev.Status.State != ready.NotFound, ev.Step < len(w.refs)
 		switch {
 		case ev.Kind != event.Observed || ev.Err != nil:
@@ -111,10 +112,10 @@ func (f *whyFlags) expect(
 // errors.
 func needsOf(ctx context.Context, env *cli.Env, set sets.Set) map[object.Ref][]object.Ref {
 	client, _ := sets.Offline(set)
-	op, err := set.PrepareApply(ctx, client, packages.ApplyOptions{
-		Definition: packages.SkipDefinition,
-		PlanOptions: packages.PlanOptions{
-			Now: env.Now(), AppAnnotations: true, Ordering: "graph", FieldManager: packages.DefaultManager,
+	op, err := set.PrepareApply(ctx, client, operation.ApplyOptions{
+		Definition: operation.SkipDefinition,
+		Options: policy.Options{
+			Now: env.Now(), AppAnnotations: true, Ordering: "graph", FieldManager: policy.DefaultManager,
 		},
 	})
 	if err == nil {

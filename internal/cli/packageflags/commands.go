@@ -13,7 +13,9 @@ import (
 	"github.com/muster-deploy/muster/internal/base/limit"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // PlanFlags are the flags that shape the plan of a package.
@@ -30,7 +32,7 @@ type PlanFlags struct {
 // NewPlanFlags returns the flags with defaults.
 func NewPlanFlags(ordering string, pruneAfterFailure bool) PlanFlags {
 	return PlanFlags{
-		FieldManager: packages.DefaultManager, PruneAfterFailure: pruneAfterFailure,
+		FieldManager: policy.DefaultManager, PruneAfterFailure: pruneAfterFailure,
 		Adoption: Adoptions(), Propagation: Propagations("prune propagation policy"),
 		Ordering: Orderings(ordering),
 	}
@@ -58,8 +60,8 @@ func (f *PlanFlags) Add(cmd *cobra.Command) {
 func (f *PlanFlags) Waves() bool { return f.Ordering.Value == "waves" }
 
 // Options returns the options that shape the plan.
-func (f *PlanFlags) Options() packages.PlanOptions {
-	return packages.PlanOptions{
+func (f *PlanFlags) Options() policy.Options {
+	return policy.Options{
 		ServerSide: f.ServerSide, ForceConflicts: f.ForceConflicts, FieldManager: f.FieldManager,
 		InventoryPolicy: f.Adoption.Value, Propagation: metav1.DeletionPropagation(f.Propagation.Value),
 		PruneAfterFailure: f.PruneAfterFailure, Ordering: f.Ordering.Value,
@@ -67,7 +69,7 @@ func (f *PlanFlags) Options() packages.PlanOptions {
 }
 
 // SetOptions sets the flags to the options of a saved plan.
-func (f *PlanFlags) SetOptions(o packages.PlanOptions) {
+func (f *PlanFlags) SetOptions(o policy.Options) {
 	f.ServerSide, f.ForceConflicts, f.FieldManager = o.ServerSide, o.ForceConflicts, o.FieldManager
 	f.Adoption.Value, f.Propagation.Value = o.InventoryPolicy, string(o.Propagation)
 	f.PruneAfterFailure, f.Ordering.Value = o.PruneAfterFailure, o.Ordering
@@ -125,21 +127,21 @@ func (f *ApplyFlags) Check(output ...*cli.Choice) error {
 
 // Definition returns the policy for the definition of records. A dry run installs it only if the
 // flag was set.
-func (f *ApplyFlags) Definition(dryRun bool) packages.DefinitionPolicy {
+func (f *ApplyFlags) Definition(dryRun bool) operation.DefinitionPolicy {
 	switch {
 	case dryRun && (!f.Install || !f.InstallGiven):
-		return packages.SkipDefinition
+		return operation.SkipDefinition
 	case f.Install:
-		return packages.InstallDefinition
+		return operation.InstallDefinition
 	default:
-		return packages.RequireDefinition
+		return operation.RequireDefinition
 	}
 }
 
 // ApplyOptions returns the options of a package; notice receives lines for the user.
-func (f *ApplyFlags) ApplyOptions(dryRun bool, notice func(string)) packages.ApplyOptions {
-	return packages.ApplyOptions{
-		PlanOptions: f.Options(), Definition: f.Definition(dryRun),
+func (f *ApplyFlags) ApplyOptions(dryRun bool, notice func(string)) operation.ApplyOptions {
+	return operation.ApplyOptions{
+		Options: f.Options(), Definition: f.Definition(dryRun),
 		NoStatuses: f.StatusPolicy.Value == "none", Notice: notice,
 	}
 }
@@ -190,7 +192,7 @@ func StatusPolicies() cli.Choice {
 }
 
 // Propagations returns the choice of a deletion propagation policy; what names it in errors. No
-// value is that of packages.PlanOptions.
+// value is that of policy.Options.
 func Propagations(what string) cli.Choice {
 	return cli.Choice{
 		Meaning: what, Allowed: []string{"Background", "Foreground", "Orphan"},

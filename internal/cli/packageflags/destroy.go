@@ -9,7 +9,8 @@ import (
 	"github.com/muster-deploy/muster/internal/base/limit"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // DestroyFlags are the flags of destroy.
@@ -58,10 +59,10 @@ func (f *DestroyFlags) Check(output ...*cli.Choice) error {
 }
 
 // Options returns the options of a package; notice receives lines for the user.
-func (f *DestroyFlags) Options(notice func(string)) packages.DestroyOptions {
-	return packages.DestroyOptions{
+func (f *DestroyFlags) Options(notice func(string)) operation.DestroyOptions {
+	return operation.DestroyOptions{
 		NoStatuses: f.StatusPolicy.Value == "none", Notice: notice,
-		PlanOptions: packages.PlanOptions{
+		Options: policy.Options{
 			InventoryPolicy: f.Adoption.Value, Ordering: f.Ordering.Value,
 			Propagation: metav1.DeletionPropagation(f.Propagation.Value),
 		},

@@ -13,9 +13,10 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/lock"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -23,9 +24,9 @@ import (
 type StatusForm struct {
 	Rules []ready.Rule
 	// Targets connects and returns the objects to show.
-	Targets func(context.Context) (*packages.StatusTargets, cluster.Writer, error)
+	Targets func(context.Context) (*operation.StatusTargets, cluster.Writer, error)
 	// Printer returns the printer of the statuses.
-	Printer func(io.Writer, *packages.StatusTargets, view.ChildRows) view.Printer
+	Printer func(io.Writer, *operation.StatusTargets, view.ChildRows) view.Printer
 	JSON    bool // nothing but JSON is printed to the standard output
 	Strict  bool // filters that match no object are an error
 	Causes  bool // causes are printed
@@ -54,7 +55,7 @@ func (f *StatusFlags) Run(
 	if len(refs) == 0 {
 		return true, f.printEmpty(env, form.JSON, form.Strict && m.All.Len() > 0)
 	}
-	set, err := packages.NewRuleSet(ctx, client, form.Rules, refs)
+	set, err := policy.NewRuleSet(ctx, client, form.Rules, refs)
 	if err != nil {
 		return false, err
 	}
@@ -62,7 +63,7 @@ func (f *StatusFlags) Run(
 	defer cancel()
 	children := form.Children
 	if children == nil {
-		children = packages.ChildRows
+		children = operation.ChildRows
 	}
 	printer := form.Printer(cancelWriter{env.Out, cancel}, m, children(ctx, client, set))
 	options := engine.ObserveOptions{
@@ -77,7 +78,7 @@ func (f *StatusFlags) Run(
 	if form.Ends && awaits {
 		options.Stall, options.Unattended = form.Stall, awaitFree(ctx, client, m.Locks)
 	}
-	met, err = packages.Observe(ctx, client, set, refs, options, func(e event.Event) {
+	met, err = operation.Observe(ctx, client, set, refs, options, func(e event.Event) {
 		if word.Event(e); e.Kind != event.Settled {
 			sink(e)
 		}

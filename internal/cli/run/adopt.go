@@ -18,8 +18,8 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/feature/adopt"
 	"github.com/muster-deploy/muster/internal/lock"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -242,10 +242,10 @@ func (f *adoptFlags) prepare(
 		f.history.message = "adopted from " + titleOf(from)
 	}
 	options := f.ApplyOptions(f.dryRun.Mode(false) != engine.DryRunNone, env.Notice)
-	options.PlanOptions = f.options(env.Now())
+	options.Options = f.options(env.Now())
 	options.InventoryPolicy = policies["unowned"]
-	if options.Definition == packages.InstallDefinition {
-		options.Definition = packages.InstallAtRun
+	if options.Definition == operation.InstallDefinition {
+		options.Definition = operation.InstallAtRun
 	}
 	if op, err = f.adoption.PrepareApply(ctx, options); err != nil {
 		return t, nil, err

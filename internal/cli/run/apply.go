@@ -14,9 +14,11 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/sets/policy/filter"
 )
 
@@ -47,7 +49,7 @@ type applyFlags struct {
 	onFailure  cli.Choice
 
 	differences setflags.Differences // of the plan
-	comparison  packages.Comparison  // of what is planned
+	comparison  policy.Comparison    // of what is planned
 }
 
 // newApplyFlags returns the flags with defaults.
@@ -234,9 +236,9 @@ func (f *applyFlags) prepare(
 		return setflags.Target{}, nil, err
 	}
 	options := f.ApplyOptions(dryRun, env.Notice)
-	options.PlanOptions = f.options(env.Now())
-	if options.Definition == packages.InstallDefinition {
-		options.Definition = packages.InstallAtRun // the user sees first where it is installed
+	options.Options = f.options(env.Now())
+	if options.Definition == operation.InstallDefinition {
+		options.Definition = operation.InstallAtRun // the user sees first where it is installed
 	}
 	op, err := set.PrepareApply(ctx, client, options)
 	if err != nil {
@@ -256,7 +258,7 @@ func sourcesOf(op *sets.Operation) map[object.Ref]string {
 }
 
 // options returns the options that shape the plan. Filters compare ages with now.
-func (f *applyFlags) options(now time.Time) packages.PlanOptions {
+func (f *applyFlags) options(now time.Time) policy.Options {
 	o := f.Options()
 	o.InventoryPolicy = cmp.Or(policies[f.adopt.Value], o.InventoryPolicy)
 	o.LeaveReplicas, o.Recreation, o.Recreate = true, true, f.recreate

@@ -15,8 +15,8 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/lock"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -176,10 +176,10 @@ func (f *convertFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, client cluster.Writer,
 ) (t setflags.Target, op *sets.Operation, err error) {
 	options := f.ApplyOptions(f.dryRun.Mode(false) != engine.DryRunNone, env.Notice)
-	options.PlanOptions = f.options(env.Now())
+	options.Options = f.options(env.Now())
 	options.InventoryPolicy = policies["unowned"] // the handover refuses such objects by name
-	if options.Definition == packages.InstallDefinition {
-		options.Definition = packages.InstallAtRun
+	if options.Definition == operation.InstallDefinition {
+		options.Definition = operation.InstallAtRun
 	}
 	if op, err = f.handover.PrepareApply(ctx, options); err != nil {
 		return t, nil, err

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-deploy/muster/internal/base/atomicfile"
 	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/look"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/history/origin"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/sets"
 )
 
@@ -83,7 +83,7 @@ func (x *acceptance) write(ctx context.Context) error {
 		return nil
 	}
 	for _, file := range x.Files {
-		if err := packages.CheckReplace(file.Path, file.Before); err != nil {
+		if err := atomicfile.CheckReplace(file.Path, file.Before); err != nil {
 			return err
 		}
 	}
@@ -98,13 +98,13 @@ func (x *acceptance) write(ctx context.Context) error {
 			return err
 		}
 	}
-	var files []packages.Replacement
+	var files []atomicfile.Replacement
 	for _, file := range x.Files {
-		files = append(files, packages.Replacement{
+		files = append(files, atomicfile.Replacement{
 			Path: file.Path, Before: file.Before, After: file.After,
 		})
 	}
-	replaced, err := packages.ReplaceFiles(files)
+	replaced, err := atomicfile.ReplaceFiles(files)
 	for i, file := range files[:replaced] {
 		x.result.Accepted.Files[i].Written = true
 		if x.text {

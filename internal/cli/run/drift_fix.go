@@ -179,7 +179,7 @@ func (x *fixing) prepare(
 		all, err = a.restore(ctx, x.env, restored, c, nil, dryRun)
 	} else {
 		options := a.ApplyOptions(dryRun, x.env.Notice)
-		options.PlanOptions = a.options(x.env.Now())
+		options.Options = a.options(x.env.Now())
 		all, err = set.PrepareApply(ctx, c, options)
 	}
 	if err != nil {

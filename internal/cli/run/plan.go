@@ -15,9 +15,10 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/output"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
 	"github.com/muster-deploy/muster/internal/show/report"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
@@ -135,7 +136,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	}
 	s, err := op.Save(ctx, cli.Version())
 	if err == nil {
-		err = packages.WritePlan(f.out, s, os.Stdout, os.Stderr)
+		err = operation.WritePlan(f.out, s, os.Stdout, os.Stderr)
 	}
 	if err != nil {
 		return &cli.LateError{Err: err}

@@ -13,9 +13,9 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 )
 
 // planFlagNames are the flags that shape a plan.
@@ -52,7 +52,7 @@ func changedPlanFlags(cmd *cobra.Command) []string {
 }
 
 // planFile reads the saved plan to apply, if any, and sets the flags that it was made with.
-func (f *applyFlags) planFile(ctx context.Context) (*packages.SavedPlan, error) {
+func (f *applyFlags) planFile(ctx context.Context) (*operation.SavedPlan, error) {
 	if f.plan == "" {
 		return nil, nil
 	}
@@ -61,7 +61,7 @@ func (f *applyFlags) planFile(ctx context.Context) (*packages.SavedPlan, error) 
 			"--%s is fixed by the plan; omit it, or create the plan again with it", f.changed[0],
 		)
 	}
-	saved, err := packages.ReadPlan(ctx, f.plan)
+	saved, err := operation.ReadPlan(ctx, f.plan)
 	if err != nil {
 		return nil, err
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -185,14 +185,14 @@ func (f *applyFlags) restore(
 	dryRun bool,
 ) (*sets.Operation, error) {
 	options := f.ApplyOptions(dryRun, env.Notice)
-	options.PlanOptions = f.options(env.Now())
+	options.Options = f.options(env.Now())
 	for _, flag := range flags {
 		if setting, ok := settings[flag]; ok {
 			restored.Given = append(restored.Given, setting)
 		}
 	}
-	if options.Definition == packages.InstallDefinition {
-		options.Definition = packages.InstallAtRun
+	if options.Definition == operation.InstallDefinition {
+		options.Definition = operation.InstallAtRun
 	}
 	return restored.PrepareApply(ctx, c, options)
 }

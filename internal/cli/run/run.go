@@ -17,9 +17,9 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/feature/managed"
 	"github.com/muster-deploy/muster/internal/lock"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -51,7 +51,7 @@ type run struct {
 	lock    cli.LockFlags
 	dryRun  *cli.DryRunFlag // what options.DryRun follows from, with the plan; nil for nothing
 	options engine.Options
-	saved   *packages.SavedPlan // the plan must be the same; nil for any
+	saved   *operation.SavedPlan // the plan must be the same; nil for any
 	held    *heldFlags
 	yes     bool          // nothing is asked before the plan is run
 	noWait  bool          // nothing is waited for

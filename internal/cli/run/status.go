@@ -18,7 +18,9 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/feature/managed"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -132,7 +134,7 @@ func (f *statusFlags) printSet(env *cli.Env) error {
 func (f *statusFlags) show(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) error {
-	rules, err := packages.ReadRules(ctx, f.RuleFiles)
+	rules, err := policy.ReadRules(ctx, f.RuleFiles)
 	if !f.Remote() {
 		rules, err = f.ReadyRules(ctx, env, kube, args, f.RuleFiles)
 	}
@@ -143,14 +145,14 @@ func (f *statusFlags) show(
 	met, err := f.Run(ctx, env, packageflags.StatusForm{
 		Rules: rules, JSON: f.output.Value == view.OutputJSON, Strict: true, Causes: true,
 		Ends: true, Stall: f.stall.value(f.Timeout),
-		Targets: func(ctx context.Context) (*packages.StatusTargets, cluster.Writer, error) {
+		Targets: func(ctx context.Context) (*operation.StatusTargets, cluster.Writer, error) {
 			m, client, err := f.targets(ctx, env, kube, args)
 			if err == nil {
 				hidden = m.Hidden
 			}
 			return m, client, err
 		},
-		Printer: func(out io.Writer, m *packages.StatusTargets, _ view.ChildRows) view.Printer {
+		Printer: func(out io.Writer, m *operation.StatusTargets, _ view.ChildRows) view.Printer {
 			return f.printer(env, out, m)
 		},
 	})
@@ -163,7 +165,7 @@ func (f *statusFlags) show(
 // targets connects and returns the objects to show.
 func (f *statusFlags) targets(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (*packages.StatusTargets, cluster.Writer, error) {
+) (*operation.StatusTargets, cluster.Writer, error) {
 	if f.Remote() {
 		namespace, err := kube.NamespaceFlag()
 		if err != nil {
@@ -183,7 +185,7 @@ func (f *statusFlags) targets(
 }
 
 func (f *statusFlags) printer(
-	env *cli.Env, out io.Writer, m *packages.StatusTargets,
+	env *cli.Env, out io.Writer, m *operation.StatusTargets,
 ) view.Printer {
 	options := view.StatusOptions{
 		Inventories: m.Inventories, Show: f.Matches, Now: env.Now, Causes: view.Causes,
@@ -200,7 +202,7 @@ func (f *statusFlags) printer(
 }
 
 // statusLine formats the status of an object, with its causes in the next lines.
-func statusLine(m *packages.StatusTargets, e event.Event) string {
+func statusLine(m *operation.StatusTargets, e event.Event) string {
 	name := e.Ref.Short()
 	if m.Remote {
 		name = inventoryPaths(m, e.Ref) + ": " + e.Ref.String()
@@ -210,7 +212,7 @@ func statusLine(m *packages.StatusTargets, e event.Event) string {
 }
 
 // inventoryPaths returns the namespaces and names of the inventories of an object.
-func inventoryPaths(m *packages.StatusTargets, ref object.Ref) string {
+func inventoryPaths(m *operation.StatusTargets, ref object.Ref) string {
 	names := make([]string, len(m.Owners[ref]))
 	for i, inv := range m.Owners[ref] {
 		names[i] = inv.Namespace + "/" + inv.Name

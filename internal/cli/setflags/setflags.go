@@ -22,10 +22,12 @@ import (
 	"github.com/muster-deploy/muster/internal/feature/artifact"
 	"github.com/muster-deploy/muster/internal/feature/managed"
 	"github.com/muster-deploy/muster/internal/history"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets"
 	"github.com/muster-deploy/muster/internal/sets/input/files"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -273,15 +275,15 @@ func (f *Flags) ReadyRules(
 	case r.App != "":
 		return files.ReadRules(ctx, r.Files, ruleFiles)
 	case r.Record != "":
-		return packages.ReadRules(ctx, ruleFiles)
+		return policy.ReadRules(ctx, ruleFiles)
 	}
-	return packages.ReadRules(ctx, ruleFiles, r.Files[0])
+	return policy.ReadRules(ctx, ruleFiles, r.Files[0])
 }
 
 // Targets connects and returns the objects of the set in the cluster.
 func (f *Flags) Targets(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
-) (*packages.StatusTargets, cluster.Writer, error) {
+) (*operation.StatusTargets, cluster.Writer, error) {
 	set, client, err := f.OpenRecord(ctx, env, kube, args, nil)
 	if err != nil {
 		return nil, nil, err
@@ -295,7 +297,7 @@ func (f *Flags) Targets(
 }
 
 // WarnOfHidden warns of objects that a set may have and that cannot be listed.
-func WarnOfHidden(env *cli.Env, m *packages.StatusTargets) {
+func WarnOfHidden(env *cli.Env, m *operation.StatusTargets) {
 	if m.Hidden != nil {
 		env.Notice("Warning: " + m.Hidden.Error())
 	}

@@ -8,7 +8,11 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages/inventory"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -59,12 +63,12 @@ func runApply(
 	}
 	show := runOptions(env, f.Options().Adoption(), table, f.output.Value)
 	show.Statuses, show.Waves = f.Statuses, f.Waves()
-	_, op, err := f.prepare(ctx, env, kube, dir)
+	p, op, err := f.prepare(ctx, env, kube, dir)
 	if err != nil {
 		return err
 	}
 	if !f.dryRun {
-		held, run, refused := f.Lock.Acquire(ctx, env, op.Cluster, packages.LockSet(op.Inventory),
+		held, run, refused := f.Lock.Acquire(ctx, env, op.Cluster, packages.LockSet(p.Inventory),
 			"apply")
 		if refused != nil {
 			return show.Fail(refused)
@@ -72,13 +76,13 @@ func runApply(
 		defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
 		ctx, show.Lock = run, held
 	}
-	if err := op.MakePlan(ctx); err != nil {
+	if err := makePlan(ctx, env, op, p.Inventory); err != nil {
 		return show.Fail(listErrors(err))
 	}
 	if err := op.CheckRecordNamespace(ctx); err != nil {
 		return err
 	}
-	show.Children = packages.ChildRows(ctx, op.Cluster, op.Rules)
+	show.Children = operation.ChildRows(ctx, op.Cluster, op.Rules)
 	mode := engine.DryRunNone
 	switch {
 	case f.dryRun && f.ServerSide:
@@ -94,14 +98,14 @@ func runApply(
 // ResourceGroup needs it.
 func (f applyFlags) prepare(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
-) (*packages.Package, *packages.Operation, error) {
+) (*packages.Package, *operation.Operation, error) {
 	p, err := packages.Open(ctx, packageflags.Input(env, dir, f.root))
 	if err != nil {
 		return nil, nil, err
 	}
 	options := f.ApplyOptions(f.dryRun, env.Notice)
 	options.OnlyInventories = true
-	if options.Rules, err = packages.ReadKptRules(ctx, f.RuleFiles, dir); err != nil {
+	if options.Rules, err = readRules(ctx, f.RuleFiles, dir); err != nil {
 		return nil, nil, err
 	}
 	client, err := kube.Client()
@@ -118,12 +122,31 @@ func (f applyFlags) prepare(
 		return nil, nil, err
 	}
 	if f.dryRun && !f.InstallGiven {
-		if err := packages.CheckDefinition(ctx, op.Cluster, op.Inventory); err != nil {
+		if err := packages.CheckDefinition(ctx, op.Cluster, p.Inventory); err != nil {
 			return nil, nil, err
 		}
 	}
 	kube.SetSources(op.Sources())
 	return p, op, nil
+}
+
+// readRules returns the rules of files and of a folder and, last, one that waits for no object of
+// another kind that kpt live would not wait for.
+func readRules(ctx context.Context, files []string, folder string) ([]ready.Rule, error) {
+	rules, err := policy.ReadRules(ctx, files, folder)
+	return append(rules, ready.LikeKstatus()), err
+}
+
+// makePlan makes the plan of an operation on the package of an inventory, and notes which objects
+// of others it changes: kpt live recognizes no owners but packages.
+func makePlan(
+	ctx context.Context, env *cli.Env, op *operation.Operation, inv *inventory.Inventory,
+) error {
+	if err := op.MakePlan(ctx); err != nil {
+		return err
+	}
+	packages.NoteTaken(ctx, op.Cluster, inv, op.Plan(), env.Notice)
+	return nil
 }
 
 // The flags below have kpt's defaults, and its words for values that are not allowed.

@@ -8,7 +8,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
 	"github.com/muster-deploy/muster/internal/engine"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages"
 )
 
 // destroyFlags are the flags of destroy.
@@ -77,7 +77,7 @@ func runDestroy(
 		defer func(ctx context.Context) { err = cli.Release(ctx, held, err) }(ctx)
 		ctx, show.Lock, mode = run, held, engine.DryRunNone
 	}
-	if err := op.MakePlan(ctx); err != nil {
+	if err := makePlan(ctx, env, op, inv); err != nil {
 		return show.Fail(err)
 	}
 	err = cli.RunPlan(ctx, op.Plan(), op.Run, f.RunOptions(mode, false), show.RunOptions,

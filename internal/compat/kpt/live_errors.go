@@ -12,9 +12,10 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages/inventory"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // liveErrorText is the text that kpt live prints for an error.
@@ -236,16 +237,16 @@ func liveCycle(cycle *plan.CycleError) string {
 // liveComplaint formats the problem with one object.
 func liveComplaint(of *plan.ObjectError) string {
 	if external := (*plan.ExternalError)(nil); errors.As(of, &external) {
-		key := packages.DependsOnKey
+		key := policy.DependsOnKey
 		if external.TakesValue {
-			key = packages.MutationKey
+			key = policy.MutationKey
 		}
 		return fmt.Sprintf(
 			"invalid %q annotation: external dependency: %s -> %s", key, pathOf(external.From),
 			pathOf(external.To),
 		)
 	}
-	if annotation := (*packages.AnnotationError)(nil); errors.As(of, &annotation) {
+	if annotation := (*policy.AnnotationError)(nil); errors.As(of, &annotation) {
 		return fmt.Sprintf(
 			"invalid %q annotation: %s", annotation.Key, liveAnnotation(of.Ref, annotation.Err),
 		)
@@ -254,7 +255,7 @@ func liveComplaint(of *plan.ObjectError) string {
 }
 
 func liveAnnotation(ref object.Ref, err error) string {
-	reference, repeated := (*packages.ReferenceError)(nil), (*packages.RepeatedError)(nil)
+	reference, repeated := (*policy.ReferenceError)(nil), (*policy.RepeatedError)(nil)
 	switch {
 	case errors.As(err, &repeated):
 		return fmt.Sprintf("duplicate dependency: %s -> %s", pathOf(ref), pathOf(repeated.Ref))

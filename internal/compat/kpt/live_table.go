@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
+	"github.com/muster-deploy/muster/internal/sets/operation"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -33,7 +33,7 @@ func liveTable(p *plan.Plan, now func() time.Time) []view.Column {
 }
 
 // liveStatusTable returns the columns of kpt live status.
-func liveStatusTable(members *packages.StatusTargets, now func() time.Time) []view.Column {
+func liveStatusTable(members *operation.StatusTargets, now func() time.Time) []view.Column {
 	return []view.Column{
 		{Title: "NAMESPACE", Width: 10, Cell: view.NamespaceCell},
 		{Title: "RESOURCE", Width: 40, Cell: view.ResourceCell},

@@ -15,8 +15,9 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/show/view"
 	"github.com/muster-deploy/muster/internal/testing/golden"
 	"github.com/muster-deploy/muster/internal/testing/packagestest"
@@ -105,8 +106,8 @@ func about(err error) error { return errors.Join(&plan.ObjectError{Ref: a, Err: 
 // reads is the error of a value of the depends-on annotation.
 func reads(value string) error {
 	obj := &unstructured.Unstructured{}
-	obj.SetAnnotations(map[string]string{packages.DependsOnKey: value})
-	_, err := packages.DependsOn(obj)
+	obj.SetAnnotations(map[string]string{policy.DependsOnKey: value})
+	_, err := policy.DependsOn(obj)
 	return about(err.(interface{ Unwrap() []error }).Unwrap()[0])
 }
 

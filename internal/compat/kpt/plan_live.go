@@ -19,7 +19,8 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -47,7 +48,7 @@ func newPlan(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.ForceConflicts, "force-conflicts", false,
 		"If true, server-side apply will force the changes against conflicts")
-	flags.StringVar(&f.FieldManager, "field-manager", packages.DefaultManager,
+	flags.StringVar(&f.FieldManager, "field-manager", policy.DefaultManager,
 		"Name of the manager used to track field ownership")
 	flags.StringVar(&output, "output", output, "Output format. One of: (text, krm)")
 	packageflags.AddRoot(flags, &f.root)
@@ -62,7 +63,7 @@ func runPlan(
 	if err != nil {
 		return err
 	}
-	if err := op.MakePlan(ctx); err != nil {
+	if err := makePlan(ctx, env, op, p.Inventory); err != nil {
 		return listErrors(err)
 	}
 	if err := op.CheckRecordNamespace(ctx); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/manifest"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages"
 	"github.com/muster-deploy/muster/internal/show/view"
 	"github.com/muster-deploy/muster/internal/testing/golden"
 	"github.com/muster-deploy/muster/internal/testing/packagestest"

@@ -13,7 +13,8 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/packages"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -59,17 +60,17 @@ func (f statusFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir 
 	if f.Remote() {
 		dir = ""
 	}
-	rules, err := packages.ReadKptRules(ctx, f.RuleFiles, dir)
+	rules, err := readRules(ctx, f.RuleFiles, dir)
 	if err != nil {
 		return err
 	}
 	_, err = f.Run(ctx, env, packageflags.StatusForm{
 		Rules: rules, JSON: f.output.Value == view.OutputJSON,
-		Targets: func(ctx context.Context) (*packages.StatusTargets, cluster.Writer, error) {
+		Targets: func(ctx context.Context) (*operation.StatusTargets, cluster.Writer, error) {
 			return f.targets(ctx, env, kube, dir)
 		},
 		Printer: func(
-			out io.Writer, m *packages.StatusTargets, children view.ChildRows,
+			out io.Writer, m *operation.StatusTargets, children view.ChildRows,
 		) view.Printer {
 			return f.printer(env, out, m, children)
 		},
@@ -80,7 +81,7 @@ func (f statusFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, dir 
 // targets connects and returns the objects to show.
 func (f statusFlags) targets(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, dir string,
-) (*packages.StatusTargets, cluster.Writer, error) {
+) (*operation.StatusTargets, cluster.Writer, error) {
 	if f.Remote() {
 		namespace, err := kube.NamespaceFlag()
 		if err != nil {
@@ -106,7 +107,7 @@ func (f statusFlags) targets(
 }
 
 func (f statusFlags) printer(
-	env *cli.Env, out io.Writer, m *packages.StatusTargets, children view.ChildRows,
+	env *cli.Env, out io.Writer, m *operation.StatusTargets, children view.ChildRows,
 ) view.Printer {
 	switch f.output.Value {
 	case view.OutputTable:
@@ -125,7 +126,7 @@ func (f statusFlags) printer(
 
 // liveStatus formats the status of an object as kpt live does: a line for each inventory, with an
 // empty namespace for cluster-scoped objects.
-func liveStatus(m *packages.StatusTargets, e event.Event) string {
+func liveStatus(m *operation.StatusTargets, e event.Event) string {
 	kind, name, _ := strings.Cut(e.Ref.Short(), "/")
 	var lines []string
 	for _, inv := range m.Inventories(e.Ref) {
@@ -138,7 +139,7 @@ func liveStatus(m *packages.StatusTargets, e event.Event) string {
 }
 
 // inventoryNames returns the names of the inventories of an object.
-func inventoryNames(m *packages.StatusTargets, ref object.Ref) string {
+func inventoryNames(m *operation.StatusTargets, ref object.Ref) string {
 	names := make([]string, len(m.Owners[ref]))
 	for i, inv := range m.Owners[ref] {
 		names[i] = inv.Name
@@ -147,7 +148,7 @@ func inventoryNames(m *packages.StatusTargets, ref object.Ref) string {
 }
 
 // rowsOf returns the rows of a table.
-func rowsOf(m *packages.StatusTargets) []view.TableRow {
+func rowsOf(m *operation.StatusTargets) []view.TableRow {
 	rows := make([]view.TableRow, 0, m.All.Len())
 	for _, ref := range m.All.Refs() {
 		rows = append(rows, view.TableRow{Ref: ref})

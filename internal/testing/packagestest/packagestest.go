@@ -14,11 +14,12 @@ import (
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
-	"github.com/muster-deploy/muster/internal/packages/inventory"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/record"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages/inventory"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/show/view"
 	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
@@ -90,16 +91,16 @@ func planOf(
 ) *plan.Plan {
 	t.Helper()
 	inv := &inventory.Inventory{ID: "me", Ref: object.Ref{Namespace: "default"}}
-	policy, err := packages.PackageFormat(nil, inv, nil, false).Policy(plan.AdoptNone)
+	shaped, err := packages.Format(nil, inv, nil, false).Policy(plan.AdoptNone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy.ServerSide, policy.Manager = serverSide, packages.DefaultManager
+	shaped.ServerSide, shaped.Manager = serverSide, policy.DefaultManager
 	var desired []plan.Desired
 	for _, obj := range objects {
 		desired = append(desired, plan.Desired{Object: obj.Unstructured, Source: obj.Origin.String()})
 	}
-	p, err := eng.Plan(t.Context(), engine.Request{Desired: desired, Policy: policy})
+	p, err := eng.Plan(t.Context(), engine.Request{Desired: desired, Policy: shaped})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,15 +12,16 @@ import (
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/object"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/record"
 	"github.com/muster-deploy/muster/internal/sets/app"
+	"github.com/muster-deploy/muster/internal/sets/operation"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/testing/enginetest"
 )
 
 // native returns a native operation that deploys an app, with its plan.
-func (w *world) native(r DeployRequest) (*app.Set, *packages.Operation) {
+func (w *world) native(r DeployRequest) (*app.Set, *operation.Operation) {
 	w.t.Helper()
 	set, err := w.OpenSet(w.t.Context(), r.set())
 	if err != nil {
@@ -33,10 +34,11 @@ func (w *world) native(r DeployRequest) (*app.Set, *packages.Operation) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	format := packages.Format{
-		Record: set, Shape: set.Shape, Owners: set.Owners, Config: set.Config(), Rules: set.Rules(nil),
+	format := operation.Format{
+		Format: policy.Format{Shape: set.Shape, Owners: set.Owners, Config: set.Config()},
+		Record: set, Rules: set.Rules(nil),
 	}
-	op, err := format.Prepare(w.cluster, set.Desired(), nil, packages.PlanOptions{
+	op, err := format.Prepare(w.cluster, set.Desired(), nil, policy.Options{
 		AppAnnotations: true, NoPrune: r.Patch, Filter: r.Filter, Now: w.now,
 	})
 	if err == nil {

@@ -24,9 +24,10 @@ import (
 	"github.com/muster-deploy/muster/internal/feature/artifact"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/manifest/kustomize"
-	"github.com/muster-deploy/muster/internal/packages"
 	"github.com/muster-deploy/muster/internal/ready"
 	"github.com/muster-deploy/muster/internal/sets/input"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 	"github.com/muster-deploy/muster/internal/sets/policy/config"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
@@ -220,7 +221,7 @@ func Resolve(
 // ReadRules returns the readiness rules for objects that Read returns from some paths: those of the
 // files, then those at the top of folders, then the built-in ones.
 func ReadRules(ctx context.Context, paths, ruleFiles []string) ([]ready.Rule, error) {
-	return packages.ReadRules(ctx, ruleFiles, Folders(paths)...)
+	return policy.ReadRules(ctx, ruleFiles, Folders(paths)...)
 }
 
 // Folders returns those of the paths that are folders.

@@ -15,7 +15,8 @@ import (
 
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
-	"github.com/muster-deploy/muster/internal/packages"
+	"github.com/muster-deploy/muster/internal/sets/packages"
+	"github.com/muster-deploy/muster/internal/sets/policy"
 )
 
 // write writes files, given as PATH, TEXT, …, into the working folder.
@@ -69,7 +70,7 @@ func TestReadFolder(t *testing.T) {
 			"  annotations: {config.kubernetes.io/local-config: \"true\"}\n",
 		"app/sub/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: run-}\n",
 		"app/config.yaml", "apiVersion: kapp.k14s.io/v1alpha1\nkind: Config\n",
-		"app/"+packages.RulesName, "rules: []\n", "more.yaml", named("c"))
+		"app/"+policy.RulesName, "rules: []\n", "more.yaml", named("c"))
 	check(t, "one folder", read(t, "", "app"),
 		"ConfigMap a in a.yaml:1", "ConfigMap b in a.yaml:5",
 		"Config  in config.yaml", "Job run-8c3b8494e6 in sub/job.yaml")
@@ -220,13 +221,13 @@ func TestResolve(t *testing.T) {
 // TestReadRules finds the rules at the top of folders.
 func TestReadRules(t *testing.T) {
 	t.Chdir(t.TempDir())
-	write(t, "app/"+packages.RulesName, "nonsense: true\n")
+	write(t, "app/"+policy.RulesName, "nonsense: true\n")
 	builtin, err := ReadRules(t.Context(), []string{"none", "-"}, nil)
 	if err != nil || len(builtin) == 0 {
 		t.Errorf("built-in rules: %d, %v", len(builtin), err)
 	}
 	_, err = ReadRules(t.Context(), []string{"app"}, nil)
-	if err == nil || !strings.Contains(err.Error(), filepath.Join("app", packages.RulesName)) {
+	if err == nil || !strings.Contains(err.Error(), filepath.Join("app", policy.RulesName)) {
 		t.Errorf("rules of the folder: got %v", err)
 	}
 }
