@@ -1,6 +1,5 @@
-// Package operation plans and runs what a command does to a set, whatever the format of its record:
-// it makes policy of options, a plan of the desired objects and the cluster, saves and compares
-// plans, and keeps the records of others from being deleted.
+// Package operation plans and runs what a command does to a set, whatever the format of its record,
+// saves and compares plans, and keeps the records of others from being deleted.
 package operation
 
 import (

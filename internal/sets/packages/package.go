@@ -1,12 +1,8 @@
-// Package packages deploys packages: folders of manifests, or streams of them, with an object that
-// identifies their inventory.
+// Package packages holds the format of packages: folders of manifests, or streams of them, with an
+// object that identifies their inventory.
 //
-// It reads packages and turns them into requests to the engine: annotations into policy,
-// inventories into records. Each operation is a function of a cluster and options. It has no flags,
-// no standard streams, no environment and no clock.
-//
-// A Format is what an operation has to know of a set besides its objects. Apps are planned by the
-// same operations, with a format of their own.
+// Each operation is a function of a cluster and options. The package has no flags, no standard
+// streams, no environment and no clock.
 package packages
 
 import (
