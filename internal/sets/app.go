@@ -357,8 +357,7 @@ type appRecord interface {
 	Config() *config.Config
 	// SetPlan sets the plan that is going to be run, and checks it.
 	SetPlan(context.Context, *plan.Plan) error
-	// SetRun sets the context of a run that writes. Finish makes what follows the run.
-	SetRun(context.Context)
+	// Finish makes what follows a run that writes.
 	Finish(ctx context.Context, err error) error
 }
 
@@ -438,8 +437,6 @@ func (w *appWork) checkEmpty(op *Operation) error {
 }
 
 func (w *appWork) history() history.Set { return w.set.history(w.app.App()) }
-
-func (w *appWork) begin(ctx context.Context) { w.app.SetRun(ctx) }
 
 // finish makes what follows a run that writes.
 func (w *appWork) finish(ctx context.Context, mode engine.DryRun, err error) error {

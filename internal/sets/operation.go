@@ -60,8 +60,7 @@ type formatted interface {
 	// checkEmpty returns an error if nothing is desired and the plan removes objects, unless the
 	// options allow that.
 	checkEmpty(*Operation) error
-	// begin is called before a run that is no dry run, and finish after each, with its error.
-	begin(context.Context)
+	// finish is called after a run in a mode, with its error.
 	finish(context.Context, engine.DryRun, error) error
 	// history returns the set to whose history the operation belongs, once it has run.
 	history() history.Set
@@ -119,13 +118,10 @@ func (o *Operation) CheckEmpty() error {
 func (o *Operation) Run(
 	ctx context.Context, options engine.Options, sink event.Sink,
 ) (event.Summary, error) {
-	if options.DryRun == engine.DryRunNone {
-		if o.Begin != nil {
-			if err := o.Begin(ctx); err != nil {
-				return event.Summary{}, err
-			}
+	if o.Begin != nil && options.DryRun == engine.DryRunNone {
+		if err := o.Begin(ctx); err != nil {
+			return event.Summary{}, err
 		}
-		o.format.begin(ctx)
 	}
 	refused, destroys := 0, o.Plan.Destroys
 	summary, err := o.work.Run(ctx, options, func(e event.Event) {

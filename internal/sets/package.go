@@ -248,8 +248,6 @@ func (w packageWork) checkEmpty(*Operation) error {
 
 func (w packageWork) history() history.Set { return packageHistory(w.set.inventory) }
 
-func (w packageWork) begin(context.Context) {}
-
 func (w packageWork) finish(_ context.Context, _ engine.DryRun, err error) error { return err }
 
 func (w packageWork) source() operation.PlanSource {

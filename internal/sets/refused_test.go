@@ -27,8 +27,6 @@ var historySet = history.Set{Namespace: "shop", Name: "web", ID: "1"}
 
 func (emitter) history() history.Set { return historySet }
 
-func (emitter) begin(context.Context) {}
-
 func (emitter) finish(_ context.Context, _ engine.DryRun, err error) error { return err }
 
 func (emitter) UnknownGroups() map[object.Ref][]string { return nil }

@@ -37,8 +37,8 @@ type Deletion struct {
 	unlistable unlistable
 
 	plan    *plan.Plan // nil before SetPlan
-	running context.Context
 	begun   bool
+	running context.Context // of the run that has begun
 }
 
 // OpenDeletion finds the app that is to be deleted, by its name or its previous name. One that does
@@ -151,24 +151,19 @@ func (d *Deletion) Holds(obj *unstructured.Unstructured) bool {
 	return d.Found() && holds(d.app, obj)
 }
 
-// SetRun sets the context of the run.
-func (d *Deletion) SetRun(ctx context.Context) { d.running = ctx }
-
 // Save records the beginning of the run, or how it ended, and the members that are left. The
 // namespaces of the app stay recorded: a user who may not list all needs them to find its objects.
 func (d *Deletion) Save(ctx context.Context, state *record.State) error {
 	if !d.Found() {
 		return nil
 	}
-	if d.begun {
-		if err := cluster.PermitAtEnd(d.running, ctx); err != nil {
-			return err // a run that has the lock now has taken the record over, too
-		}
+	if err := d.permit(ctx); err != nil {
+		return err
 	}
 	d.app.SetMembers(slices.Clone(state.Members))
 	switch {
 	case state.Result == "":
-		d.begun = true
+		d.begun, d.running = true, ctx
 		return d.app.Begin(ctx, "delete", d.Namespaces(), false)
 	case !d.begun:
 		return nil
@@ -176,6 +171,15 @@ func (d *Deletion) Save(ctx context.Context, state *record.State) error {
 		return d.app.Interrupted(ctx)
 	}
 	return d.app.Finish(ctx, state.Result == record.RunSucceeded, d.Namespaces())
+}
+
+// permit returns an error if the run has begun and lost its lock: a run that has the lock now has
+// taken the record over, too.
+func (d *Deletion) permit(closing context.Context) error {
+	if !d.begun {
+		return nil
+	}
+	return cluster.PermitAtEnd(d.running, closing)
 }
 
 // Delete deletes the record of an app without objects, and the records of its deployments. It looks
@@ -189,8 +193,8 @@ func (d *Deletion) Delete(
 		}
 		return nil
 	}
-	if err := cluster.PermitAtEnd(d.running, ctx); err != nil {
-		return err // a run that has the lock now has taken the record over, too
+	if err := d.permit(ctx); err != nil {
+		return err
 	}
 	deleted, err := d.DeleteRecord(ctx, before)
 	if deleted || !d.begun {

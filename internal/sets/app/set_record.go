@@ -210,9 +210,6 @@ func (s *Set) describePlan() string {
 	return counts.Description()
 }
 
-// SetRun sets the context of the run.
-func (s *Set) SetRun(context.Context) {}
-
 // Finish makes what follows a run: it deletes the oldest records of deployments, or decides about
 // an app whose record others have deleted meanwhile, for which it returns another error.
 func (s *Set) Finish(ctx context.Context, err error) error {

@@ -57,7 +57,6 @@ func (w *world) native(r DeployRequest) (*app.Set, *operation.Operation) {
 func (w *world) deployNative(r DeployRequest) {
 	w.t.Helper()
 	set, op := w.native(r)
-	set.SetRun(w.t.Context())
 	options := engine.Options{DryRun: engine.DryRunNone, NoCauses: true}
 	summary, err := op.Run(w.t.Context(), options, func(event.Event) {})
 	if err = set.Finish(w.t.Context(), err); err != nil || summary.Failures() > 0 {
