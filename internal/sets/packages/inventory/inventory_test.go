@@ -48,7 +48,7 @@ func TestConformance(t *testing.T) {
 	}{
 		"ResourceGroup": {inventory: anInventory()},
 		"divided":       {inventory: anInventory(), room: 600},
-		"much divided":  {inventory: anInventory(), room: 1},
+		"much divided":  {inventory: anInventory(), room: 250}, // for one member
 		"Kptfile":       {inventory: fromKptfile},
 		"ConfigMap":     {inventory: aMapInventory(IDKey), sorted: true},
 		"old ConfigMap": {inventory: aMapInventory(FirstIDKey), sorted: true},
@@ -65,6 +65,11 @@ func TestConformance(t *testing.T) {
 						return s
 					},
 					Writes: func() int { return len(c.Wrote) },
+					Die: func(change int) {
+						if c.Revive(); change > 0 {
+							c.Dies = change
+						}
+					},
 					Sorted: test.sorted,
 				}
 			})

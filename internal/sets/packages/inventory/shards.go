@@ -270,18 +270,23 @@ func (s *Store) deleteShards(ctx context.Context, unwanted []*shard) error {
 }
 
 // removeShards leaves only a main object that references no other shard. With permission to list,
-// it also deletes unreferenced shards.
+// it also deletes unreferenced shards. It first writes the main object: others may have written it
+// meanwhile to reference some.
 func (s *Store) removeShards(ctx context.Context) error {
-	if s.referenced > 1 {
-		if err := s.write(ctx, []shardContent{{}}); err != nil {
-			return err
-		}
-	}
-	found, err := s.listShards(ctx, 1)
+	found, err := s.listShards(ctx, s.referenced)
 	if unknown := (*cluster.UnknownKindError)(nil); errors.As(err, &unknown) {
 		return nil
 	}
+	if err != nil || s.referenced == 1 && len(found) == 0 {
+		return err
+	}
+	s.touch = true
+	err = s.write(ctx, []shardContent{{}})
+	s.touch = false
 	if err != nil {
+		return err
+	}
+	if found, err = s.listShards(ctx, 1); err != nil {
 		return err
 	}
 	if _, err := s.setShards(s.main.stored, found); err != nil {
