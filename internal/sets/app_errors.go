@@ -53,7 +53,6 @@ func (s *appSet) nativeError(err error) error {
 		missing    *app.NotFoundError
 		sameName   *app.RecordNameError
 		unlistable *app.UnlistableError
-		left       *app.LeftError
 		lost       *app.LostRecordError
 		deleted    *app.RecordDeletedError
 		created    *app.RecordCreatedError
@@ -79,9 +78,6 @@ func (s *appSet) nativeError(err error) error {
 			"app or the object another name", sameName.Ref, sameName.Origin)
 	case errors.As(err, &unlistable):
 		return unlistableError(title, unlistable)
-	case errors.As(err, &left):
-		return fmt.Errorf("the record of %s is kept: some of its objects exist, although they were "+
-			"deleted or have appeared meanwhile; destroy it again%s", title, itemized(left.Objects))
 	case errors.As(err, &lost):
 		return lostRecord(title, lost)
 	case errors.As(err, &deleted) && deleted.Recreated:

@@ -28,17 +28,13 @@ func TestNativeErrors(t *testing.T) {
 		{&app.UnlistableError{Permissions: []string{"list secrets"}}, `app "web" is not destroyed: it ` +
 			"may have objects that you may not list, and without its record nothing would find them; " +
 			"have somebody destroy it who may:\n  - list secrets"},
-		{&app.LeftError{Objects: []string{"x", "y"}}, `the record of app "web" is kept: some of its ` +
-			"objects exist, although they were deleted or have appeared meanwhile; destroy it " +
-			"again:\n  - x\n  - y"},
 		{&app.LostRecordError{}, `another run has destroyed app "web" meanwhile; nothing is left of ` +
 			"it, apply it again"},
 		{&app.LostRecordError{Left: []string{"x"}, Restored: true}, `another run has destroyed app ` +
 			`"web" meanwhile; what is left of it is recorded again: apply it again, or destroy it:` +
 			"\n  - x"},
-		{errors.Join(other, &app.LeftError{Objects: []string{"x"}}), "something else\n" +
-			`the record of app "web" is kept: some of its objects exist, although they were deleted or ` +
-			"have appeared meanwhile; destroy it again:\n  - x"},
+		{errors.Join(other, &app.RecordCreatedError{}), "something else\n" +
+			`another run has created the record of app "web" meanwhile; run the command again`},
 		{&app.RecordCreatedError{}, `another run has created the record of app "web" meanwhile; run ` +
 			"the command again"},
 		{&app.RecordChangedError{}, `the record of app "web" is kept, because another run has changed ` +

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/record"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
@@ -44,6 +45,9 @@ type App struct {
 	running   *unstructured.Unstructured // the record of the running deployment, if any
 	members   string                     // see SetMembers; empty for none
 	listed    memberList                 // the members of the record, once they were read
+	wanted    record.State               // the arguments of SetMembers
+	contended bool                       // others have written the record since it was read
+	added     *object.Set                // members that they have added; nil for none
 
 	objectLabels bool // of a new app: see LabelsOnlyObjects
 }
@@ -169,9 +173,13 @@ func (a *App) Kinds() []schema.GroupKind {
 
 // SetKinds sets the kinds and versions of the app's objects. Kinds in unseen, of which not all
 // objects could be listed, stay if the record has them or has no list. It sends nothing: Finish
-// writes them.
+// writes them. If others have written the record since it was read, all of its kinds stay: they may
+// have objects of these.
 func (a *App) SetKinds(versions []schema.GroupVersion, kinds, unseen []schema.GroupKind) {
-	a.used = a.used.restrictTo(unseen).union(usedOf(versions, kinds))
+	if !a.contended {
+		a.used = a.used.restrictTo(unseen)
+	}
+	a.used = a.used.union(usedOf(versions, kinds))
 }
 
 // setRecord stores the record and what it says.

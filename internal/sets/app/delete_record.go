@@ -100,7 +100,7 @@ func (d *Deletion) DeleteRecord(
 	}
 	switch {
 	case len(left) > 0:
-		return false, &LeftError{describeAll(left)}
+		return false, &LeftError{left}
 	case len(leaving) > 0:
 		d.Printer.Info("the record of the app stays until these objects are gone, which nothing waits " +
 			"for; destroy it again then: " + strings.Join(describeAll(leaving), ", "))

@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -160,7 +162,7 @@ func (d *Deletion) Save(ctx context.Context, state *record.State) error {
 	if err := d.permit(ctx); err != nil {
 		return err
 	}
-	d.app.SetMembers(slices.Clone(state.Members))
+	d.app.SetMembers(slices.Clone(state.Members), state.Gone)
 	switch {
 	case state.Result == "":
 		d.begun, d.running = true, ctx
@@ -183,9 +185,10 @@ func (d *Deletion) permit(closing context.Context) error {
 }
 
 // Delete deletes the record of an app without objects, and the records of its deployments. It looks
-// for objects once more, and keeps the record if it finds some or cannot look.
+// for objects once more, and keeps the record if it finds some or cannot look. A record that others
+// have written is kept in any case: kapp does not list in it what it is about to create.
 func (d *Deletion) Delete(
-	ctx context.Context, _ []object.Ref, before record.Before,
+	ctx context.Context, gone []object.Ref, before record.Before,
 ) error {
 	if !d.Found() {
 		if before != nil {
@@ -196,15 +199,48 @@ func (d *Deletion) Delete(
 	if err := d.permit(ctx); err != nil {
 		return err
 	}
-	deleted, err := d.DeleteRecord(ctx, before)
-	if deleted || !d.begun {
+	deleted, err := d.DeleteRecord(ctx, d.ifUnchanged(before))
+	if changed := d.changedError(err, gone); changed != nil {
+		return changed
+	}
+	if others := (*RecordChangedError)(nil); deleted || !d.begun || errors.As(err, &others) {
 		return err
 	}
-	d.app.SetMembers(nil)
+	d.app.SetMembers(nil, nil)
 	if failed := d.app.Finish(ctx, err == nil, d.Namespaces()); err == nil {
 		err = failed
 	}
 	return err
+}
+
+// ifUnchanged returns a function that calls before, which may be nil, unless another run has begun:
+// the records of deployments, which are deleted next, are also of that run.
+func (d *Deletion) ifUnchanged(before record.Before) record.Before {
+	return func(ctx context.Context, try func(context.Context) error) error {
+		conflict := apierrors.NewConflict(configMaps, d.app.Name, errors.New("it was written"))
+		if _, err := d.app.readUnchanged(ctx, conflict); err != nil || before == nil {
+			return err
+		}
+		return before(ctx, try)
+	}
+}
+
+// changedError returns the error of DeleteRecord as a *record.ChangedError if that names an object
+// because of which the record was kept; else nil.
+func (d *Deletion) changedError(err error, gone []object.Ref) error {
+	found, conflict, changed := (*LeftError)(nil), (*RecordChangedError)(nil), &record.ChangedError{}
+	switch {
+	case errors.As(err, &found):
+		for _, obj := range found.Objects {
+			changed.Added = append(changed.Added, object.RefOf(obj))
+		}
+	case errors.As(err, &conflict):
+		changed.Added, changed.Gone = d.app.changedMembers(conflict.record, gone)
+	}
+	if len(changed.Added)+len(changed.Gone) == 0 {
+		return nil
+	}
+	return changed
 }
 
 // Namespaces returns those of the objects and of the last deployment.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -46,11 +48,12 @@ func (e *RecordNameError) Error() string { return e.Err.Error() }
 func (e *RecordNameError) Unwrap() error { return e.Err }
 
 // LeftError reports objects of an app that exist after its deletion, which keeps its record.
-type LeftError struct{ Objects []string }
+type LeftError struct{ Objects []*unstructured.Unstructured }
 
 // Error returns the text under kapp's grammar.
 func (e *LeftError) Error() string {
-	return "Expected all resources to be gone, but found: " + strings.Join(e.Objects, ", ")
+	names := strings.Join(describeAll(e.Objects), ", ")
+	return "Expected all resources to be gone, but found: " + names
 }
 
 // LostRecordError reports that another run deleted the record of an app during its deployment.

@@ -39,15 +39,23 @@ type member struct {
 }
 
 // SetMembers sets the members that Begin and Finish record from now on. It reports false if there
-// are too many of them: none is recorded then. One without a result keeps the recorded one.
-func (a *App) SetMembers(members []record.Member) bool {
+// are too many of them: none is recorded then. One without a result keeps the recorded one. Members
+// that others have added to the record since it was read stay, and so do those that are gone, if
+// others have written the record: they may create these again.
+func (a *App) SetMembers(members []record.Member, gone []object.Ref) bool {
+	a.wanted = record.State{Members: members, Gone: gone}
+	left, absent := object.NewSet(a.wanted.Refs()...), object.NewSet(gone...)
 	known := map[object.Ref]record.Member{}
 	recorded, listed := a.Members()
+	list := slices.Clone(members)
 	for _, m := range recorded {
 		known[m.Ref] = m
+		stays := a.added != nil && a.added.Has(m.Ref) || a.contended && absent.Has(m.Ref)
+		if stays && left.Insert(m.Ref) {
+			list = append(list, m)
+		}
 	}
-	list := slices.Clone(members)
-	for i, m := range members {
+	for i, m := range list {
 		if m.Strategy == "" {
 			list[i] = known[m.Ref]
 			list[i].Ref = m.Ref
@@ -58,10 +66,29 @@ func (a *App) SetMembers(members []record.Member) bool {
 		return true
 	}
 	a.members = packMembers(list)
-	if len(a.members) > maxMembers || len(members) > mostMembers {
+	if len(a.members) > maxMembers || len(list) > mostMembers {
 		a.members = ""
 	}
 	return a.members != ""
+}
+
+// mergeMembers adds the members of a record that others have written to those of SetMembers. Known
+// are those of the record that was read before.
+func (a *App) mergeMembers(known []record.Member) {
+	a.contended = true
+	if a.added == nil {
+		a.added = object.NewSet()
+	}
+	before := object.NewSet((&record.State{Members: known}).Refs()...)
+	now, _ := a.Members()
+	for _, m := range now {
+		if !before.Has(m.Ref) {
+			a.added.Insert(m.Ref)
+		}
+	}
+	if a.members != "" {
+		a.SetMembers(a.wanted.Members, a.wanted.Gone)
+	}
 }
 
 // packMembers returns the list in the format of the record.
@@ -143,6 +170,32 @@ func setMembersText(record *unstructured.Unstructured, text string) error {
 		return nil
 	}
 	return unstructured.SetNestedField(record.Object, text, "data", membersKey)
+}
+
+// changedMembers returns the members that others have added to the record of the app, or to one
+// that took its place, and those of the gone ones that it still lists: all, if it lists no members.
+func (a *App) changedMembers(
+	record *unstructured.Unstructured, gone []object.Ref,
+) (added, listed []object.Ref) {
+	now, ok := unpackMembers(membersText(record))
+	if !ok {
+		return nil, gone
+	}
+	known, absent := object.NewSet(), object.NewSet(gone...)
+	if before, _ := a.Members(); record.GetUID() == a.stored.GetUID() {
+		for _, m := range before {
+			known.Insert(m.Ref)
+		}
+	}
+	for _, m := range now {
+		switch {
+		case !known.Has(m.Ref):
+			added = append(added, m.Ref)
+		case absent.Has(m.Ref):
+			listed = append(listed, m.Ref)
+		}
+	}
+	return added, listed
 }
 
 // LostMembers reports whether the record lists an object that is none of the members of SetMembers.

@@ -32,7 +32,7 @@ func TestMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if members != nil && !again.SetMembers(members) {
+		if members != nil && !again.SetMembers(members, nil) {
 			t.Errorf("%d members are too many", len(members))
 		}
 		if err := again.Begin(t.Context(), "update", nil, false); err != nil {
@@ -94,10 +94,10 @@ func TestTooManyMembers(t *testing.T) {
 		_, _ = rand.Read(name) // it does not fail
 		members[i].Ref = object.Ref{Kind: "ConfigMap", Name: hex.EncodeToString(name)}
 	}
-	if a.SetMembers(members) || a.members != "" {
+	if a.SetMembers(members, nil) || a.members != "" {
 		t.Errorf("%d bytes are recorded", len(a.members))
 	}
-	if !a.SetMembers(members[:1000]) {
+	if !a.SetMembers(members[:1000], nil) {
 		t.Error("1000 members are too many")
 	}
 }

@@ -180,21 +180,25 @@ func (s *Set) sawAll() bool {
 }
 
 // listMembers sets the members that the record lists: those of a run, and recorded ones that it did
-// not touch, because their kind cannot be listed.
+// not touch, because their kind cannot be listed. Before a run all recorded ones stay.
 func (s *Set) listMembers(state *record.State) {
 	members, listed := slices.Clone(state.Members), object.NewSet(state.Refs()...)
+	gone := slices.Clone(state.Gone)
 	recorded, _ := s.app.Members()
 	planned := s.plan.Index()
 	for _, m := range recorded {
 		i, decided := planned[m.Ref]
 		// A patch deletes nothing, and a filter may leave out an object that somebody has deleted.
-		left := !decided && (s.req.Patch || s.missed.hide(m.Ref)) ||
+		left := state.Result == "" || !decided && (s.req.Patch || s.missed.hide(m.Ref)) ||
 			decided && s.plan.Steps[i].Op == plan.Skip
-		if left && listed.Insert(m.Ref) {
+		switch {
+		case left && listed.Insert(m.Ref):
 			members = append(members, m)
+		case !decided:
+			gone = append(gone, m.Ref) // it did not exist when the plan was made
 		}
 	}
-	if !s.app.SetMembers(members) && state.Result == "" {
+	if !s.app.SetMembers(members, gone) && state.Result == "" {
 		s.Printer.Info(fmt.Sprintf("the record does not list the objects of the app, which are too many "+
 			"for it (%d): their label says what the app has", len(members)))
 	}

@@ -101,9 +101,13 @@ func (a *App) reread(ctx context.Context, sent *unstructured.Unstructured, m Met
 			),
 		}
 	}
-	ours := a.used
+	ours, before := a.used, a.stored
+	known, _ := a.Members()
 	a.setRecord(found, theirs)
 	a.used = ours.union(a.used)
+	if !sameRecord(before, found) {
+		a.mergeMembers(known)
+	}
 	return nil
 }
 
@@ -164,7 +168,10 @@ func (a *App) TryDelete(ctx context.Context) error {
 
 // RecordChangedError reports that another run has changed the record of an app that was to be
 // deleted.
-type RecordChangedError struct{ conflict error }
+type RecordChangedError struct {
+	record   *unstructured.Unstructured
+	conflict error
+}
 
 // Error returns the text under kapp's grammar.
 func (e *RecordChangedError) Error() string {
@@ -182,15 +189,27 @@ func (a *App) deleteUnused(ctx context.Context) error {
 	return cluster.RetryOnConflict(func() error {
 		return a.store.deleteUnchanged(ctx, record)
 	}, func(conflict error) (err error) {
-		record, err = a.store.read(ctx, a.stored.GetNamespace(), a.stored.GetName())
-		if err != nil || record == nil {
-			return err
-		}
-		if record.GetUID() != a.stored.GetUID() || recordText(record) != recordText(a.stored) {
-			return &RecordChangedError{conflict}
-		}
-		return nil
+		record, err = a.readUnchanged(ctx, conflict)
+		return err
 	}, nil)
+}
+
+// readUnchanged reads the record, and returns nil if there is none. One with which another run has
+// begun since it was written is a *RecordChangedError with the given conflict.
+func (a *App) readUnchanged(
+	ctx context.Context, conflict error,
+) (*unstructured.Unstructured, error) {
+	if a.stored == nil {
+		return nil, nil
+	}
+	found, err := a.store.read(ctx, a.stored.GetNamespace(), a.stored.GetName())
+	if err != nil || found == nil {
+		return nil, err
+	}
+	if found.GetUID() != a.stored.GetUID() || recordText(found) != recordText(a.stored) {
+		return nil, &RecordChangedError{found, conflict}
+	}
+	return found, nil
 }
 
 // deleteDuplicate finishes a migration that was interrupted.
