@@ -332,7 +332,7 @@ func (s *appSet) history(a *app.App) history.Set {
 	if a.IsLabelled() {
 		return history.Set{}
 	}
-	set.ID = a.Meta.LabelValue // also of an app that was deleted just now
+	set.ID = a.HistoryID() // also of an app that was deleted just now
 	return set
 }
 
@@ -437,6 +437,16 @@ func (w *appWork) checkEmpty(op *Operation) error {
 }
 
 func (w *appWork) history() history.Set { return w.set.history(w.app.App()) }
+
+func (w *appWork) continueHistory(
+	ctx context.Context, predecessor func(context.Context) (string, error),
+) error {
+	id, err := predecessor(ctx)
+	if err != nil || id == "" {
+		return err
+	}
+	return w.app.App().SetHistory(ctx, id)
+}
 
 // finish makes what follows a run that writes.
 func (w *appWork) finish(ctx context.Context, mode engine.DryRun, err error) error {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
+	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
 	"github.com/muster-deploy/muster/internal/sets/operation"
@@ -363,6 +364,83 @@ func TestFormatsKilled(t *testing.T) {
 			}
 		}
 	}
+}
+
+// record runs an operation, and writes its revision.
+func (w *setWorld) record(op *Operation, err error) {
+	w.t.Helper()
+	if err == nil {
+		err = op.MakePlan(w.t.Context())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r := NewRecorder(w.server, op, HistoryOptions{
+		Limit: 10, Keep: true, Now: w.request().Now,
+		Describe: func(context.Context) history.Meta { return history.Meta{} },
+	})
+	if _, err := r.Run(w.t.Context(), realRun, func(event.Event) {}); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := r.Record(w.t.Context(), true); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// revisions returns the numbers of the revisions of the set, the newest first.
+func (w *setWorld) revisions() string {
+	w.t.Helper()
+	store, err := OpenHistory(w.t.Context(), w.server, w.open())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	heads, err := store.List(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var numbers []int
+	for _, h := range heads {
+		numbers = append(numbers, h.Number)
+	}
+	return fmt.Sprint(numbers)
+}
+
+// A set that is applied after a destroy which kept its history continues that, unless it is that of
+// a set which has another name now.
+func TestFormatsKeptHistory(t *testing.T) {
+	eachFormat(t, func(t *testing.T, w *setWorld) {
+		w.write("a.yaml", mapText("a", "x: '1'", ""))
+		apply := func() {
+			w.record(w.open().PrepareApply(t.Context(), w.server,
+				operation.ApplyOptions{Options: options()}))
+		}
+		destroy := func() {
+			w.record(w.open().PrepareDestroy(t.Context(), w.server,
+				operation.DestroyOptions{Options: options()}))
+		}
+		apply()
+		for range 2 {
+			destroy()
+			apply()
+		}
+		w.expect("revisions", w.revisions(), "[5 4 3 2 1]")
+		if w.format == KindApp {
+			renaming, err := w.open().PrepareRename(w.server, "demo", "store")
+			if err == nil {
+				_, err = renaming.Run(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.write("a.yaml", mapText("b", "x: '1'", ""))
+			apply()
+			w.expect("revisions of the other app", w.revisions(), "[1]")
+		}
+		destroy()
+		w.expect("revisions after all", strings.Fields(w.revisions())[0], map[string]string{
+			KindApp: "[2", KindPackage: "[6",
+		}[w.format])
+	})
 }
 
 // Versions of an object are kept, and what refers to it by name follows, also by the rules of a

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/history"
 	"github.com/muster-deploy/muster/internal/object"
+	"github.com/muster-deploy/muster/internal/sets/app"
 	"github.com/muster-deploy/muster/internal/sets/packages"
 	"github.com/muster-deploy/muster/internal/sets/packages/inventory"
 )
@@ -105,7 +106,7 @@ func recordOf(ctx context.Context, c cluster.Writer, namespace, id string) (*Lis
 	}
 	for i := range all {
 		_, label, _ := strings.Cut(all[i].Identity, "=") // of an app
-		if all[i].Identity == id || label == id {
+		if all[i].Identity == id || label == id || all[i].Labels[app.LabelHistory] == id {
 			return &all[i], nil
 		}
 	}

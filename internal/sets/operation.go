@@ -64,6 +64,11 @@ type formatted interface {
 	finish(context.Context, engine.DryRun, error) error
 	// history returns the set to whose history the operation belongs, once it has run.
 	history() history.Set
+	// continueHistory makes the history of the predecessor, if there is one, that of the set. A set
+	// that keeps its ID when it is destroyed needs nothing.
+	continueHistory(
+		ctx context.Context, predecessor func(context.Context) (id string, err error),
+	) error
 	// source returns what a saved plan keeps.
 	source() operation.PlanSource
 }

@@ -242,6 +242,12 @@ func (w packageWork) makePlan(ctx context.Context, op *Operation) error {
 
 func (w packageWork) permit(held []object.Ref) { w.Permit(held) }
 
+func (w packageWork) continueHistory(
+	context.Context, func(context.Context) (string, error),
+) error {
+	return nil
+}
+
 func (w packageWork) checkEmpty(*Operation) error {
 	return w.CheckEmpty("the package of " + w.set.inventory.Source)
 }

@@ -262,6 +262,9 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	if r.store.Set.ID == "" {
 		return nil // no record was written, so that nothing was
 	}
+	if r.format.continueHistory(ctx, r.store.Predecessor) == nil { // else it begins a new one
+		r.store.Set = r.History()
+	}
 	objects := r.objects()
 	r.unstored.set(objects)
 	completed := r.complete.set(objects) + countCompleted(r.Plan)

@@ -29,6 +29,10 @@ func (emitter) history() history.Set { return historySet }
 
 func (emitter) finish(_ context.Context, _ engine.DryRun, err error) error { return err }
 
+func (emitter) continueHistory(context.Context, func(context.Context) (string, error)) error {
+	return nil
+}
+
 func (emitter) UnknownGroups() map[object.Ref][]string { return nil }
 
 func (e emitter) Run(

@@ -10,6 +10,8 @@
 package app
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -48,6 +50,7 @@ type App struct {
 	wanted    record.State               // the arguments of SetMembers
 	contended bool                       // others have written the record since it was read
 	added     *object.Set                // members that they have added; nil for none
+	history   string                     // see SetHistory
 
 	objectLabels bool // of a new app: see LabelsOnlyObjects
 }
@@ -186,6 +189,19 @@ func (a *App) SetKinds(versions []schema.GroupVersion, kinds, unseen []schema.Gr
 func (a *App) setRecord(stored *unstructured.Unstructured, m Meta) {
 	stored.SetManagedFields(nil)
 	a.stored, a.Meta, a.used = stored, m, m.used()
+	a.history = stored.GetLabels()[LabelHistory]
+}
+
+// LabelHistory on the record of an app has the ID of its history. Without it that is the value of
+// the label of the app, which a new record does not share with an earlier one of its name.
+const LabelHistory = "muster.dev/history"
+
+// HistoryID returns the ID of the history of the app, also once the record is deleted.
+func (a *App) HistoryID() string { return cmp.Or(a.history, a.Meta.LabelValue) }
+
+// SetHistory makes the history with an ID that of the app.
+func (a *App) SetHistory(ctx context.Context, id string) error {
+	return a.save(ctx, nil, map[string]string{LabelHistory: id})
 }
 
 // migrated reports whether the record has its full name, with the suffix.
