@@ -57,14 +57,14 @@ func rowDetails(m view.TableRow) string {
 	}
 }
 
-// reconciledCell returns the outcome of the wait.
+// reconciledCell returns the outcome of the wait; nothing if nothing waited.
 func reconciledCell(m view.TableRow) []view.Span {
 	switch {
 	case m.Acted == nil || m.Acted.Outcome != event.Succeeded:
 		return nil
 	case m.Settled == nil && m.Waiting:
 		return view.TextCell("pending")
-	case m.Settled == nil:
+	case m.Settled == nil, m.Settled.Outcome == event.Succeeded && !m.Step.Wait:
 		return nil
 	default:
 		return []view.Span{{Text: string(m.Settled.Outcome), Colour: outcomeColour(m.Settled.Outcome)}}

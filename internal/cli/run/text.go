@@ -150,7 +150,7 @@ func (w wording) pastTense(step *plan.Step, op plan.Op) string {
 	}
 }
 
-// settledText returns the outcome of a wait.
+// settledText returns the outcome of a wait; empty if nothing waited.
 func (w wording) settledText(b *view.RunState, e event.Event) string {
 	if !w.waits {
 		return ""
@@ -160,6 +160,9 @@ func (w wording) settledText(b *view.RunState, e event.Event) string {
 	}
 	switch e.Outcome {
 	case event.Succeeded:
+		if !b.Plan.Steps[e.Step].Wait {
+			return ""
+		}
 		return "reconciled"
 	case event.TimedOut:
 		return "reconcile timeout" + waitFailure(e)

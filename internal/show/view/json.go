@@ -56,6 +56,9 @@ func (j JSONLines) Print(b *RunState, m PhaseEvent) error {
 		}
 		e["type"], e["action"], e["status"] = "group", jsonAction(b, m.Phase), "Finished"
 	case Acted, Awaited:
+		if j.Detailed && m.Mark == Awaited && b.isUnawaited(m.Event) {
+			return nil
+		}
 		e = jsonObject(m.Event.Ref)
 		e["type"], e["status"] = jsonType(b, m.Phase), m.OutcomeWord(b)
 		if reason := j.Reason(b, m); reason != "" {
@@ -117,6 +120,9 @@ func jsonObject(ref object.Ref) entry {
 
 func (j JSONLines) counts(b *RunState, phase Phase) entry {
 	c := b.Counts(phase)
+	if j.Detailed && phase == Waiting {
+		c.Successful -= b.Waits.Unawaited
+	}
 	e := entry{
 		"count":      c.Attempted(),
 		"successful": c.Successful,
@@ -197,7 +203,7 @@ func (b *RunState) Counts(phase Phase) Counts {
 	switch phase {
 	case Waiting:
 		return Counts{
-			Successful: b.Waits.Succeeded,
+			Successful: b.Waits.Succeeded + b.Waits.Unawaited,
 			Skipped:    b.Waits.Skipped,
 			Failed:     b.Waits.Failed,
 			TimedOut:   b.Waits.TimedOut,

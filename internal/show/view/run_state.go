@@ -26,10 +26,15 @@ type WriteCounts struct {
 func (p WriteCounts) Complete() bool { return p.Acted == p.Total }
 
 // WaitCounts counts the outcomes of the steps.
-type WaitCounts struct{ Succeeded, Skipped, Failed, TimedOut, Interrupted int }
+type WaitCounts struct {
+	Succeeded, Skipped, Failed, TimedOut, Interrupted int
+	Unawaited                                         int // successful writes that nothing waits for
+}
 
 // Attempted returns the number of steps that ended without an interrupt.
-func (w WaitCounts) Attempted() int { return w.Succeeded + w.Skipped + w.Failed + w.TimedOut }
+func (w WaitCounts) Attempted() int {
+	return w.Succeeded + w.Unawaited + w.Skipped + w.Failed + w.TimedOut
+}
 
 // RunState collects the events of a run into states and counters. One goroutine may use it.
 type RunState struct {
@@ -82,8 +87,13 @@ func (b *RunState) Add(e event.Event) {
 		row.Waited = row.Waited || e.Status.State == ready.Terminating
 	case event.Settled:
 		row.Settled = e.Outcome
-		b.Waits.add(row)
+		b.Waits.add(row, b.Plan.Steps[e.Step].Wait)
 	}
+}
+
+// isUnawaited reports whether an event is the end of a successful write that nothing waits for.
+func (b *RunState) isUnawaited(e event.Event) bool {
+	return e.Kind == event.Settled && e.Outcome == event.Succeeded && !b.Plan.Steps[e.Step].Wait
 }
 
 func (p *WriteCounts) add(e event.Event) {
@@ -99,14 +109,16 @@ func (p *WriteCounts) add(e event.Event) {
 }
 
 // add counts the outcome of a step. A step without a successful write had no wait.
-func (w *WaitCounts) add(row *StepState) {
+func (w *WaitCounts) add(row *StepState, awaited bool) {
 	switch {
 	case row.Settled == event.Interrupted:
 		w.Interrupted++
 	case row.Acted != event.Succeeded:
 		w.Skipped++
-	case row.Settled == event.Succeeded:
+	case row.Settled == event.Succeeded && awaited:
 		w.Succeeded++
+	case row.Settled == event.Succeeded:
+		w.Unawaited++
 	case row.Settled == event.TimedOut:
 		w.TimedOut++
 	default:

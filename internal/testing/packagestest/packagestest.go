@@ -107,15 +107,16 @@ func planOf(
 	return p
 }
 
-// Steps returns a plan of a line for each step: the operation, kind.group/name and, behind a #, the
-// source.
+// Steps returns a plan of a line for each step: the operation, kind.group/name, "unawaited" if
+// nothing waits for the object and, behind a #, the source.
 func Steps(t *testing.T, text string) *plan.Plan {
 	t.Helper()
 	p := &plan.Plan{}
 	for line := range strings.Lines(text) {
 		description, source, _ := strings.Cut(strings.TrimSpace(line), " # ")
 		op, name, _ := strings.Cut(description, " ")
-		step := plan.Step{Op: plan.Op(op), Source: source}
+		name, unawaited := strings.CutSuffix(name, " unawaited")
+		step := plan.Step{Op: plan.Op(op), Source: source, Wait: !unawaited}
 		if name != "" {
 			kind, name, _ := strings.Cut(name, "/")
 			kind, group, _ := strings.Cut(kind, ".")
