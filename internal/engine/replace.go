@@ -247,7 +247,9 @@ func amended(
 	o *Options,
 ) *result {
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: stored}}
-	if p.Decider == nil && p.Keeper == nil || o.DryRun != DryRunNone || step.Reverts != nil {
+	written := step.Have == nil || stored.GetResourceVersion() != step.Have.GetResourceVersion()
+	if p.Decider == nil && (p.Keeper == nil || step.ServerSide && !written) ||
+		o.DryRun != DryRunNone || step.Reverts != nil {
 		return done
 	}
 	live, err := amend(ctx, c, p, step, stored)

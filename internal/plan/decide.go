@@ -43,6 +43,7 @@ func (p *Plan) writeMode() writeMode {
 func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	step.Patch, step.Diff, step.Contested, step.Force = diff.Patch{}, nil, nil, false
 	step.Unmerged, step.Obstacles, step.ServerSide = nil, nil, w.serverSide
+	step.Desired = nil
 	if step.ReasonCode == ReasonServerSide {
 		step.ReasonCode, step.Reason = "", ""
 	}
@@ -51,6 +52,8 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	}
 	if w.keeper != nil { // a manifest may have them from a live object
 		want = w.withoutBooks(want)
+		step.Desired = want
+		want = object.WithMetadata(want, func(map[string]any) {}) // only its annotations change in place
 	}
 	former := w.owner.adopts(step.Have, want)
 	var err error
@@ -85,10 +88,6 @@ func (p Policy) Changes(live, want *unstructured.Unstructured) (bool, error) {
 func (w writeMode) decideClientSide(
 	step *Step, want *unstructured.Unstructured, former Others,
 ) error {
-	if step.Desired = nil; w.keeper != nil {
-		step.Desired = want
-		want = object.WithMetadata(want, func(map[string]any) {}) // only its annotations change in place
-	}
 	kept, err := true, error(nil)
 	if w.lastApplied != "" {
 		if kept, err = w.keepApplied(want); err != nil {
@@ -343,7 +342,7 @@ func (w writeMode) decideServerSide(
 			return fmt.Errorf("compare with what was applied: %w", err)
 		}
 	}
-	same, err := diff.AppliedBy(w.withBooksOf(want, step.Have), before, w.manager)
+	same, err := diff.AppliedBy(want, before, w.manager)
 	if err != nil {
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}

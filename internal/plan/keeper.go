@@ -199,27 +199,32 @@ func (w writeMode) recorded(
 			w.lastApplied: object.AnnotationsOf(described).Get(w.lastApplied),
 		})
 	}
-	becomes := want
-	if live != nil {
+	if live == nil {
+		return withAnnotations(want, w.keeper.Seal(want, live)), nil
+	}
+	text, _ := object.AnnotationsOf(want).Lookup(w.lastApplied)
+	seals := w.sealsOf(live)
+	if len(seals) == 0 || text != object.AnnotationsOf(live).Get(w.lastApplied) {
 		applier := diff.Applier{Manager: w.manager, LastApplied: w.lastApplied}
-		if becomes, err = diff.AfterApply(want, live, applier); err != nil {
+		becomes, err := diff.AfterApply(want, live, applier)
+		if err != nil {
 			return nil, fmt.Errorf("compute the change: %w", err)
 		}
+		seals = w.keeper.Seal(becomes, live)
 	}
-	return withAnnotations(want, w.keeper.Seal(becomes, live)), nil
+	return withAnnotations(want, seals), nil
 }
 
-// withBooksOf returns an object of a server-side apply with the annotations of the keeper as the
-// live object has them: what they say is not a change by itself.
-func (w writeMode) withBooksOf(want, live *unstructured.Unstructured) *unstructured.Unstructured {
-	same := map[string]string{}
+// sealsOf returns the annotations of the keeper that a live object has: what they say changes with
+// what is applied alone.
+func (w writeMode) sealsOf(live *unstructured.Unstructured) map[string]string {
+	seals := map[string]string{}
 	for _, key := range w.books {
-		value, ok := object.AnnotationsOf(live).Lookup(key)
-		if _, has := object.AnnotationsOf(want).Lookup(key); ok && has && key != w.lastApplied {
-			same[key] = value
+		if value, ok := object.AnnotationsOf(live).Lookup(key); ok && key != w.lastApplied {
+			seals[key] = value
 		}
 	}
-	return withAnnotations(want, same)
+	return seals
 }
 
 // completeWrite makes an update of a step that changes nothing if a run was killed between the two

@@ -61,7 +61,7 @@ func (p *Plan) redecide(
 // described returns a copy of the desired object of a step that creates or updates.
 func (p *Plan) described(step *Step) (*unstructured.Unstructured, error) {
 	switch {
-	case !p.mergesByServer(step) && step.Desired != nil:
+	case step.Desired != nil:
 		return step.Desired.DeepCopy(), nil
 	case !p.mergesByServer(step) && step.Have != nil:
 		// Want is the merged object, whose annotation holds the desired one.

@@ -210,8 +210,8 @@ type Step struct {
 	// not become the applier of others, such as defaults. If it is nil, it does.
 	Described *unstructured.Unstructured `json:"-"`
 
-	// Desired is the desired object, with its mark, of a client-side apply with a Keeper: what the
-	// object keeps of it may not be all of it. Nil for other steps.
+	// Desired is the desired object, with its mark, of an apply with a Keeper: what the object keeps
+	// of it may not be all of it. Nil for other steps.
 	Desired *unstructured.Unstructured `json:"-"`
 
 	// Permit returns an error if the step must not be decided again for a newer state of its object.
