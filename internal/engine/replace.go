@@ -247,8 +247,8 @@ func amended(
 	o *Options,
 ) *result {
 	done := &result{op: step.Op, outcome: event.Succeeded, seen: cluster.ObjectEvent{Object: stored}}
-	written := step.Have == nil || stored.GetResourceVersion() != step.Have.GetResourceVersion()
-	if p.Decider == nil && (p.Keeper == nil || step.ServerSide && !written) ||
+	changed := step.Have == nil || !sameContent(stored, step.Have)
+	if p.Decider == nil && (p.Keeper == nil || !changed) ||
 		o.DryRun != DryRunNone || step.Reverts != nil {
 		return done
 	}

@@ -149,9 +149,10 @@ func (w writeMode) sealed(sent, live *unstructured.Unstructured) *unstructured.U
 	return withAnnotations(sent, w.keeper.Seal(sent, live))
 }
 
-// seal adds the annotations of the keeper to the result of a merge and to its patch.
+// seal adds the annotations of the keeper to the result of a merge and to its patch, if what is
+// applied changes: else those of the live object stay.
 func (w writeMode) seal(m merged, live *unstructured.Unstructured) (merged, error) {
-	if w.keeper == nil {
+	if w.keeper == nil || w.sealsOf(m.result, live) != nil {
 		return m, nil
 	}
 	seals, fields := w.keeper.Seal(m.result, live), map[string]any{}
@@ -202,9 +203,8 @@ func (w writeMode) recorded(
 	if live == nil {
 		return withAnnotations(want, w.keeper.Seal(want, live)), nil
 	}
-	text, _ := object.AnnotationsOf(want).Lookup(w.lastApplied)
-	seals := w.sealsOf(live)
-	if len(seals) == 0 || text != object.AnnotationsOf(live).Get(w.lastApplied) {
+	seals := w.sealsOf(want, live)
+	if seals == nil {
 		applier := diff.Applier{Manager: w.manager, LastApplied: w.lastApplied}
 		becomes, err := diff.AfterApply(want, live, applier)
 		if err != nil {
@@ -215,14 +215,20 @@ func (w writeMode) recorded(
 	return withAnnotations(want, seals), nil
 }
 
-// sealsOf returns the annotations of the keeper that a live object has: what they say changes with
-// what is applied alone.
-func (w writeMode) sealsOf(live *unstructured.Unstructured) map[string]string {
-	seals := map[string]string{}
+// sealsOf returns the annotations of the keeper that a live object has; nil if it has none, or if a
+// desired object says that something else is applied.
+func (w writeMode) sealsOf(want, live *unstructured.Unstructured) map[string]string {
+	has, seals := object.AnnotationsOf(live), map[string]string{}
+	if has.Get(w.lastApplied) != object.AnnotationsOf(want).Get(w.lastApplied) {
+		return nil
+	}
 	for _, key := range w.books {
-		if value, ok := object.AnnotationsOf(live).Lookup(key); ok && key != w.lastApplied {
+		if value, ok := has.Lookup(key); ok && key != w.lastApplied {
 			seals[key] = value
 		}
+	}
+	if len(seals) == 0 {
+		return nil
 	}
 	return seals
 }

@@ -156,6 +156,21 @@ func TestKeeperLeavesUnchanged(t *testing.T) {
 	}
 }
 
+// TestKeeperKeepsSeals covers an update of what others have changed, in both ways to write: the
+// seal stays, unless something else is applied.
+func TestKeeperKeepsSeals(t *testing.T) {
+	live := oneOfA + "  annotations:\n    seal: i\n" + keptA + "data: {a: '0', theirs: z}"
+	for _, serverSide := range []bool{false, true} {
+		for desired, want := range map[string]string{"data: {a: '1'}": "i", "data: {a: '2'}": "ii"} {
+			p, err := kept(t, one+desired, live, func(p *plan.Policy) { p.ServerSide = serverSide })
+			step := only(t, p, err)
+			if got := step.Want.GetAnnotations()["seal"]; step.Op != plan.Update || got != want {
+				t.Errorf("server-side %t, %s: %s with the seal %q", serverSide, desired, step.Op, got)
+			}
+		}
+	}
+}
+
 // TestKeeperDeclines covers an object that does not get a copy, which is written server-side, and
 // an error of the keeper.
 func TestKeeperDeclines(t *testing.T) {
