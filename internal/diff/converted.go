@@ -7,25 +7,35 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/base/jsonvalue"
+	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
 // Converted returns the answer to a dry run as the server would store it: without the values that
 // its manager has sent before and that the live object lacks all the same. A server drops them when
-// it converts the object to the version that it stores, which it does not do in a dry run. Applied
-// is the annotation with the configuration that was applied last; empty is none.
+// it converts a custom resource to the version that it stores, which it does not do in a dry run.
+// Both objects have their managed fields. Applied is the annotation with the configuration that was
+// applied last; empty is none.
 func Converted(
 	answer, live *unstructured.Unstructured, manager, applied string,
 ) *unstructured.Unstructured {
 	if answer == nil || live == nil || answer.GetAPIVersion() != live.GetAPIVersion() {
 		return answer
 	}
-	owners, ok, err := readFieldSets(live, func(entry map[string]any) bool {
+	if _, typed := builtin.TypeMeta(answer.GroupVersionKind()); typed {
+		return answer // no conversion of these drops values
+	}
+	isMine := func(entry map[string]any) bool {
 		subresource, _ := entry["subresource"].(string)
 		return entry["manager"] == manager && entry["apiVersion"] == live.GetAPIVersion() &&
 			subresource == ""
-	})
+	}
+	owners, ok, err := readFieldSets(live, isMine)
 	if err != nil || !ok {
+		return answer
+	}
+	after, _, err := readFieldSets(answer, isMine)
+	if err != nil {
 		return answer
 	}
 	text, known := object.AnnotationsOf(live).Lookup(applied)
@@ -35,13 +45,33 @@ func Converted(
 		if key == "metadata" || key == "status" {
 			continue
 		}
-		c.field(appliedFields{owners.mine.field(key), owners.others.field(key)}, key,
-			stored.Object, live.Object)
+		c.field(sentFields{owners, after.mine}.field(key), key, stored.Object, live.Object)
 	}
 	if !c.found {
 		return answer
 	}
 	return stored
+}
+
+// sentFields are the fields that an applier owns before and after a write, and those of others.
+type sentFields struct {
+	appliedFields
+	after *fieldSet
+}
+
+func (s sentFields) field(name string) sentFields {
+	return sentFields{appliedFields{s.mine.field(name), s.others.field(name)}, s.after.field(name)}
+}
+
+func (s sentFields) itemOf(item any) sentFields {
+	return sentFields{appliedFields{s.mine.itemOf(item), s.others.itemOf(item)},
+		s.after.itemOf(item)}
+}
+
+// isNew reports whether the applier owned neither a value nor the content that the write adds to
+// it: the value was sent empty, or others have removed its content.
+func (s sentFields) isNew() bool {
+	return s.mine == nil || s.mine.isLeaf() && !s.after.isLeaf()
 }
 
 // conversion removes from an answer what the server does not store.
@@ -51,26 +81,22 @@ type conversion struct {
 }
 
 // field does so in a field of a map, in place.
-func (c *conversion) field(owned appliedFields, key string, answer, live map[string]any) {
-	if owned.mine == nil {
+func (c *conversion) field(sent sentFields, key string, answer, live map[string]any) {
+	if sent.isNew() {
 		return
 	}
-	have, exists := live[key]
-	switch content, isMap := answer[key].(map[string]any); {
-	case exists:
-		answer[key] = c.value(owned, answer[key], have)
+	if have, exists := live[key]; exists {
+		answer[key] = c.value(sent, answer[key], have)
 		return
-	case isMap && len(content) > 0 && owned.mine.isLeaf() && !c.same:
-		return // it may have been sent without content, which the server does not store
 	}
 	delete(answer, key)
 	c.found = true
 }
 
 // value returns a value of the answer without what the server does not store of it.
-func (c *conversion) value(owned appliedFields, answer, live any) any {
-	if owned.mine.isLeaf() { // of which parts have no owners of their own
-		if c.same && owned.others == nil && !jsonvalue.Equal(answer, live) && isPartOf(live, answer) {
+func (c *conversion) value(sent sentFields, answer, live any) any {
+	if sent.mine.isLeaf() { // of which parts have no owners of their own
+		if c.same && sent.others == nil && !jsonvalue.Equal(answer, live) && isPartOf(live, answer) {
 			c.found = true
 			return live
 		}
@@ -80,32 +106,32 @@ func (c *conversion) value(owned appliedFields, answer, live any) any {
 	case map[string]any:
 		if fields, isMap := live.(map[string]any); isMap {
 			for _, key := range slices.Sorted(maps.Keys(answer)) {
-				c.field(appliedFields{owned.mine.field(key), owned.others.field(key)}, key, answer, fields)
+				c.field(sent.field(key), key, answer, fields)
 			}
 		}
 	case []any:
 		if items, isList := live.([]any); isList {
-			return c.items(owned, answer, items)
+			return c.items(sent, answer, items)
 		}
 	}
 	return answer
 }
 
 // items does so in the items of a list.
-func (c *conversion) items(owned appliedFields, answer, live []any) []any {
+func (c *conversion) items(sent sentFields, answer, live []any) []any {
 	kept := answer[:0:0]
 	for _, item := range answer {
-		mine := owned.mine.itemOf(item)
+		of := sent.itemOf(item)
 		at := slices.IndexFunc(live, func(other any) bool {
-			return mine != nil && owned.mine.itemOf(other) == mine
+			return of.mine != nil && sent.mine.itemOf(other) == of.mine
 		})
 		switch {
-		case mine == nil:
+		case of.isNew():
 		case at < 0:
 			c.found = true
 			continue
 		default:
-			item = c.value(appliedFields{mine, owned.others.itemOf(item)}, item, live[at])
+			item = c.value(of, item, live[at])
 		}
 		kept = append(kept, item)
 	}
