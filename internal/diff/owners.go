@@ -33,29 +33,47 @@ func Owners(live *unstructured.Unstructured, field string) ([]FieldOwner, error)
 	return owners, nil
 }
 
-// OwnsSame reports whether a manager owns the same fields in two states of an object, by whichever
-// operations.
-func OwnsSame(manager string, before, after *unstructured.Unstructured) (bool, error) {
-	own := func(obj *unstructured.Unstructured) (*fieldpath.Set, error) {
-		owned := fieldpath.NewSet()
-		for _, entry := range obj.GetManagedFields() {
-			if !isOf(entry, manager, obj.GetAPIVersion()) {
-				continue
-			}
-			set, err := managedSet(entry)
-			if err != nil {
-				return nil, err
-			}
-			owned = owned.Union(set)
-		}
-		return owned, nil
+// IsApplier reports whether a manager has applied fields of a live object.
+func IsApplier(live *unstructured.Unstructured, manager string) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply
+	})
+}
+
+// OwnsSame reports whether a manager owns after an apply the fields that it owned before, by
+// whichever operations, and was an applier before. Adopted updates do not count after the apply:
+// the manager has become the applier of these fields, and the apply releases those that it lacks.
+func OwnsSame(
+	manager string, before, after *unstructured.Unstructured, adopted bool,
+) (bool, error) {
+	if IsApplier(before, manager) != IsApplier(after, manager) {
+		return false, nil
 	}
-	was, err := own(before)
+	was, err := ownFields(manager, before, false)
 	if err != nil {
 		return false, err
 	}
-	is, err := own(after)
+	is, err := ownFields(manager, after, adopted)
 	return err == nil && was.Equals(is), err
+}
+
+// ownFields returns the fields of an object that a manager owns, or only those that it has applied.
+func ownFields(
+	manager string, obj *unstructured.Unstructured, applied bool,
+) (*fieldpath.Set, error) {
+	owned := fieldpath.NewSet()
+	for _, entry := range obj.GetManagedFields() {
+		if !isOf(entry, manager, obj.GetAPIVersion()) ||
+			applied && entry.Operation != metav1.ManagedFieldsOperationApply {
+			continue
+		}
+		set, err := managedSet(entry)
+		if err != nil {
+			return nil, err
+		}
+		owned = owned.Union(set)
+	}
+	return owned, nil
 }
 
 // ClientSideManagers returns the managers that applied a live object client-side: those that own,

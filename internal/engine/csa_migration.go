@@ -3,10 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -47,6 +45,12 @@ func migrateToServerSide(
 	return taken, nil
 }
 
+// adoptsUpdates reports whether the manager of the plan becomes the applier of the fields of a live
+// object that it owns by updates, before it applies the object.
+func adoptsUpdates(p *plan.Plan, step *plan.Step) bool {
+	return p.Preconditions || p.Keeper != nil && p.Owner.Owns(step.Have)
+}
+
 // adoptUpdates makes the manager of the plan the applier of the fields that it owns by updates,
 // and returns the step with the object after that.
 func adoptUpdates(
@@ -78,7 +82,7 @@ func keepApplier(
 	if p.LastApplied != "" && diff.ClientSideManagers(live, p.LastApplied).Has(p.Manager) {
 		return live, nil // its next apply is client-side
 	}
-	for attempt := 1; isApplier(live, p.Manager); attempt++ {
+	for attempt := 1; diff.IsApplier(live, p.Manager); attempt++ {
 		patch, err := diff.RestoredPatch(live, step.Described, p.Manager)
 		if err != nil || len(patch.Data) == 0 {
 			return live, err
@@ -100,13 +104,6 @@ func keepApplier(
 		live = reread
 	}
 	return live, nil
-}
-
-// isApplier reports whether a manager has applied fields of a live object.
-func isApplier(live *unstructured.Unstructured, manager string) bool {
-	return slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply
-	})
 }
 
 // keepApplied moves the last applied configuration to the manager that keeps it on objects that

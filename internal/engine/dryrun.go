@@ -196,7 +196,8 @@ func unaltered(p *plan.Plan, step *plan.Step, answer *unstructured.Unstructured)
 	if step.ServerSide {
 		// The server takes equal metrics of an autoscaler for others, and makes the manager of each
 		// update their owner.
-		if same, err := diff.OwnsSame(p.Manager, step.Have, answer); err != nil || !same {
+		same, err := diff.OwnsSame(p.Manager, step.Have, answer, adoptsUpdates(p, step))
+		if err != nil || !same {
 			return false
 		}
 	}

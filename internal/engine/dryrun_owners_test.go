@@ -61,3 +61,38 @@ func owned(
 		FieldsV1: metav1.NewFieldsV1(fields),
 	}
 }
+
+// TestDryRunsOfFirstApplies plans a first apply of an object that the manager has updated alone: it
+// makes the manager the applier of the same fields. The second one changes nothing.
+func TestDryRunsOfFirstApplies(t *testing.T) {
+	fields := `{"f:metadata":{"f:annotations":{"f:owner":{}}},"f:data":{"f:value":{}}}`
+	for operation, op := range map[metav1.ManagedFieldsOperationType]string{
+		metav1.ManagedFieldsOperationUpdate: "update",
+		metav1.ManagedFieldsOperationApply:  "unchanged",
+	} {
+		for _, dryRun := range []engine.DryRun{engine.DryRunClient, engine.DryRunServer} {
+			w, some := newWorld(&enginetest.Cluster{}), policy()
+			some.ServerSide, some.Manager = true, "me"
+			live := given("first", "x")
+			live.SetAnnotations(map[string]string{"owner": "me"})
+			live.SetManagedFields([]metav1.ManagedFieldsEntry{owned("me", operation, fields)})
+			w.Put(live)
+			later := w.Object(ref("ConfigMap/first")).DeepCopy()
+			later.SetManagedFields([]metav1.ManagedFieldsEntry{
+				owned("me", metav1.ManagedFieldsOperationApply, fields),
+			})
+			w.Stores = func(obj *unstructured.Unstructured) { obj.Object = later.DeepCopy().Object }
+			got := ""
+			w.hear = func(e event.Event) {
+				if e.Kind == event.Acted {
+					got = string(e.Op)
+				}
+			}
+			options := engine.Options{DryRun: dryRun}
+			_, err := w.apply(t.Context(), some, options, want(given("first", "x"))...)
+			if err != nil || got != op {
+				t.Errorf("%s, %s: %s, want %s (%v)", operation, dryRun, got, op, err)
+			}
+		}
+	}
+}

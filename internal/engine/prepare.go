@@ -17,7 +17,7 @@ func prepare(
 	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
 ) (next *plan.Step, err error) {
 	applies := step.ServerSide && step.Have != nil && len(step.Patch.Data) == 0
-	if applies && (p.Preconditions || p.Keeper != nil && p.Owner.Owns(step.Have)) {
+	if applies && adoptsUpdates(p, step) {
 		if step, err = adoptUpdates(ctx, c, p, step); err != nil {
 			return nil, err
 		}

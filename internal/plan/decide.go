@@ -337,7 +337,7 @@ func (w writeMode) decideServerSide(
 		return nil
 	}
 	before := step.Have
-	if w.keeper != nil && w.owner.Owns(before) {
+	if w.keeper != nil && w.owner.Owns(before) && diff.IsApplier(before, w.manager) {
 		if before, err = diff.WithUpdatesApplied(before, w.manager); err != nil {
 			return fmt.Errorf("compare with what was applied: %w", err)
 		}
