@@ -27,7 +27,8 @@ type FixOptions struct {
 }
 
 // FixComparison is that of the operation which a fix reduces to what drifted.
-var FixComparison = policy.Comparison{Owners: true, NewestVersions: true, AllKinds: true}
+var FixComparison = policy.Comparison{Owners: true, NewestVersions: true, AllKinds: true,
+	Adopter: "apply "}
 
 // Fix is an operation that puts back what drifted from a baseline, and changes nothing else.
 type Fix struct {

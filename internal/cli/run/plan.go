@@ -124,7 +124,7 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 		return invalid
 	}
 	result := f.result(outlooks)
-	if text := shortfall(outlooks); text != "" {
+	if text := shortfall(outlooks, op.Plan.Owner); text != "" {
 		fmt.Fprintln(env.Err, "error: "+text)
 	}
 	if f.out == "" {
@@ -241,26 +241,27 @@ func (f *planFlags) result(outlooks []view.Outlook) error {
 	return nil
 }
 
-// shortfalls are the reasons why an object would not be applied or deleted, with what the user may
-// do: for one object, and for several. An object that would fail has no code.
+// shortfalls are the reasons why an object would not be applied or deleted: for one object, and for
+// several. An object that would fail has no code.
 var shortfalls = []struct {
 	code         plan.ReasonCode
 	one, several string
 }{
 	{"", "would fail, see its error", "would fail, see their errors"},
-	{plan.ReasonForeign, "belongs to others, --adopt=all takes it over",
-		"belong to others, --adopt=all takes them over"},
-	{plan.ReasonUnowned, "exists and belongs to no set, --adopt=unowned takes it over",
-		"exist and belong to no set, --adopt=unowned takes them over"},
+	{plan.ReasonForeign, "belongs to others", "belong to others"},
+	{plan.ReasonUnowned, "exists and belongs to no set", "exist and belong to no set"},
 	{plan.ReasonHeld, "holds other objects or data, --allow-delete KIND deletes it",
 		"hold other objects or data, --allow-delete KIND deletes them"},
 	{plan.ReasonProtected, "would be kept because of what others have in it",
 		"would be kept because of what others have in them"},
 }
 
-// shortfall returns how many objects an apply would neither apply nor delete, and why; empty for
-// none.
-func shortfall(outlooks []view.Outlook) string {
+// shortfall returns how many objects an apply would neither apply nor delete, why, and what users
+// may do; empty for none.
+func shortfall(outlooks []view.Outlook, owner plan.Owner) string {
+	hints := map[plan.ReasonCode]string{
+		plan.ReasonForeign: ", " + owner.ForeignHint, plan.ReasonUnowned: ", " + owner.AdoptHint,
+	}
 	counts, total := map[plan.ReasonCode]int{}, 0
 	for _, o := range outlooks {
 		if code := o.Step.ReasonCode; o.FallsShort() {
@@ -275,9 +276,10 @@ func shortfall(outlooks []view.Outlook) string {
 		switch n := counts[s.code]; n {
 		case 0:
 		case 1:
-			parts = append(parts, "1 "+s.one)
+			parts = append(parts, "1 "+s.one+hints[s.code])
 		default:
-			parts = append(parts, fmt.Sprintf("%d %s", n, s.several))
+			several := strings.Replace(hints[s.code], "takes it", "takes them", 1)
+			parts = append(parts, fmt.Sprintf("%d %s%s", n, s.several, several))
 		}
 	}
 	if total == 0 {

@@ -51,7 +51,7 @@ func (f *applyFlags) preview(
 		return invalid
 	}
 	result := p.result(outlooks)
-	if text := shortfall(outlooks); text != "" {
+	if text := shortfall(outlooks, op.Plan.Owner); text != "" {
 		fmt.Fprintln(env.Err, "error: "+text)
 	}
 	if result != nil {

@@ -72,6 +72,9 @@ type Comparison struct {
 	// Only is for a plan that is not run: namespaces of objects need not exist, and it is left to the
 	// caller to report what cannot be listed.
 	Only bool
+	// Adopter begins the hints at flags that adopt objects: the command that has these flags, and a
+	// space. Empty is the present command.
+	Adopter string
 }
 
 // Adoption returns the degree of adoption that the inventory policy stands for.
@@ -148,8 +151,8 @@ func (o Options) limitOwners(p *plan.Policy) {
 		return
 	}
 	p.Owner.DropForeign = true
-	p.Owner.AdoptHint = "--adopt=unowned takes it over"
-	p.Owner.ForeignHint = "--adopt=all takes it over"
+	p.Owner.AdoptHint = o.Adopter + "--adopt=unowned takes it over"
+	p.Owner.ForeignHint = o.Adopter + "--adopt=all takes it over"
 }
 
 // Destroying returns the policy of a plan that deletes all objects of a set.
