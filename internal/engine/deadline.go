@@ -134,11 +134,11 @@ func ownLimit(d time.Duration) limit.Time {
 // before and after Limits.Stall counts. For one that the run has not deleted, it waits as long as
 // for the object that it creates.
 func (r *run) goneLimits(i int) (first, last limit.Time) {
-	l := r.options.Limits
+	l, own := r.options.Limits, ownLimit(r.plan.Steps[i].Gone())
 	if _, ok := r.tracks[i].err.(*BeingDeletedError); ok {
-		return limit.First(ownLimit(r.plan.Steps[i].Gone()), l.Apply, l.Idle), l.Delete
+		return limit.First(own, l.Apply, l.Idle), l.Delete
 	}
-	return limit.First(l.Delete, l.Idle), l.Apply
+	return limit.First(own, l.Delete, l.Idle), l.Apply
 }
 
 // lingerLimit returns how long a paused step waits for an object to be gone.

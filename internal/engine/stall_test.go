@@ -118,6 +118,29 @@ func TestStallOfRecreation(t *testing.T) {
 	}
 }
 
+// The limit of an object itself bounds its recreation, whatever those of the run are.
+func TestOwnLimitOfRecreation(t *testing.T) {
+	for name, limits := range map[string]engine.Limits{
+		"none": {}, "deletions": {Delete: limit.After(time.Second)},
+		"stall": {Stall: limit.After(time.Second)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(&enginetest.Cluster{
+				Lingers: map[object.Ref]time.Duration{ref("ConfigMap/a"): time.Hour},
+			})
+			recreated := update(w.put(thing("ConfigMap/a")), "new")
+			recreated.Replace, recreated.Timeout = plan.ReplaceAlways, 10*time.Second
+			began := time.Now()
+			o := engine.Options{DryRun: engine.DryRunNone, Limits: limits}
+			summary := w.run(t.Context(), t, o, recreated)
+			got := time.Since(began).Round(time.Second)
+			if got != 10*time.Second || summary.Failures() != 1 {
+				t.Errorf("%s: took %s with %d failures: %q", name, got, summary.Failures(), w.lines)
+			}
+		})
+	}
+}
+
 // The limit of what is applied bounds a recreation, too, if no other does.
 func TestApplyLimitOfRecreation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
