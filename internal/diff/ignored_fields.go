@@ -95,13 +95,20 @@ func (r IgnoreRules) LeaveOut(
 	return sent, nil
 }
 
-// AppliedPart returns the fields of a live object that a manager alone owns, nil if it has not
-// applied the object, without list items of which others own a part: a merge would remove these as
-// a whole.
+// AppliedPart returns the fields of a live object that belong alone to a manager, which has applied
+// the object, and to those that have set a label or an annotation: a field and a key of the metadata.
+// It is nil if there is none of them. List items of which others own a part are left out: a merge would remove
+// these as a whole.
 func AppliedPart(
-	live *unstructured.Unstructured, manager string,
+	live *unstructured.Unstructured, manager, field, key string,
 ) (*unstructured.Unstructured, error) {
-	owners, applied, err := readFieldSets(live, Applier{Manager: manager}.owns(live))
+	isApplied := Applier{Manager: manager}.owns(live)
+	owners, applied, err := readFieldSets(live, func(entry map[string]any) bool {
+		subresource, _ := entry["subresource"].(string)
+		metadata := fieldsOf(fieldsOf(entry, "fieldsV1"), "f:metadata")
+		_, marked := fieldsOf(metadata, "f:"+field)["f:"+key]
+		return isApplied(entry) || marked && subresource == ""
+	})
 	if err != nil || !applied {
 		return nil, err
 	}

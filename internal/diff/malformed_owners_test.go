@@ -28,7 +28,7 @@ spec: {size: 1}
 		"AppliedBy":      second(diff.AppliedBy(want, live, "me")),
 		"AfterApply":     second(diff.AfterApply(want, live, by)),
 		"EmptyMaps":      second(diff.EmptyMaps(want, live, by)),
-		"AppliedPart":    second(diff.AppliedPart(live, "me")),
+		"AppliedPart":    second(diff.AppliedPart(live, "me", "labels", "set")),
 		"WithSharedMaps": second(diff.WithSharedMaps(want, live, "me")),
 		"Contested": second(diff.Contested(diff.Comparison{
 			Want: want, Live: live, Manager: "me", Operation: "Apply"})),

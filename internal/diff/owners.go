@@ -107,14 +107,8 @@ func UpgradePatch(
 	return Patch{Type: types.JSONPatchType, Data: json.RawMessage(data)}, nil
 }
 
-// UpdateToApplyPatch returns the patch that moves the fields that a manager owns by Update to its
-// ownership by Apply; zero if there are none. It is valid for the resource version of live only.
-func UpdateToApplyPatch(live *unstructured.Unstructured, manager string) (Patch, error) {
-	return UpgradePatch(live, sets.New(manager), manager)
-}
-
 // WithUpdatesApplied returns a copy of an object in which a manager owns by Apply what it owned by
-// Update, as after UpdateToApplyPatch.
+// Update, as after TakeOverPatch.
 func WithUpdatesApplied(
 	live *unstructured.Unstructured, manager string,
 ) (*unstructured.Unstructured, error) {

@@ -46,29 +46,45 @@ func migrateToServerSide(
 }
 
 // adoptsUpdates reports whether the manager of the plan becomes the applier of the fields of a live
-// object that it owns by updates, before it applies the object.
+// object that it owns by updates, and of those that were applied client-side, before it applies the
+// object.
 func adoptsUpdates(p *plan.Plan, step *plan.Step) bool {
-	return p.Preconditions || p.Keeper != nil && p.Owner.Owns(step.Have)
+	return p.Preconditions || p.Keeper != nil && p.Owner.Owns(step.Have) || migrates(p, step)
+}
+
+// migrates reports whether a server-side apply takes over what was applied to the live object of a
+// step in another way. As kubectl, kpt live does so after the apply: see migrateToServerSide.
+func migrates(p *plan.Plan, step *plan.Step) bool {
+	return !p.OnlyClientSide && p.LastApplied != "" &&
+		(step.Released != nil || diff.ClientSideManagers(step.Have, p.LastApplied).Len() > 0)
 }
 
 // adoptUpdates makes the manager of the plan the applier of the fields that it owns by updates,
-// and returns the step with the object after that.
+// of those that client-side appliers own, and of those that the apply is to remove, and returns the
+// step with the object after that. What was applied last stays on the object until the apply has
+// removed these: a run that is killed before leaves nothing that the next one overlooks.
 func adoptUpdates(
 	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step,
 ) (*plan.Step, error) {
-	patch, err := diff.UpdateToApplyPatch(step.Have, p.Manager)
-	if err != nil || len(patch.Data) == 0 {
-		return step, err
+	managers, next := sets.New(p.Manager), *step
+	if migrates(p, step) {
+		managers = managers.Union(diff.ClientSideManagers(step.Have, p.LastApplied))
+		var err error
+		if next.Have, err = keepApplied(ctx, c, p, step.Have); err != nil {
+			return nil, err
+		}
 	}
-	taken, err := c.Write(ctx, cluster.Write{
-		Object: step.Have, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data,
+	patch, err := diff.TakeOverPatch(next.Have, managers, p.Manager, step.Released)
+	if err != nil || len(patch.Data) == 0 {
+		return &next, err
+	}
+	next.Have, err = c.Write(ctx, cluster.Write{
+		Object: next.Have, Method: cluster.Patch, PatchType: patch.Type, Patch: patch.Data,
 		Manager: p.Manager,
 	})
 	if err != nil {
 		return nil, err
 	}
-	next := *step
-	next.Have = taken
 	return &next, nil
 }
 

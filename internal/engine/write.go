@@ -227,11 +227,13 @@ func write(
 		return live, err
 	case w.StreamOnce && cluster.BrokenStream(err):
 		return writeInstead(ctx, c, p, step, o)
-	case err != nil || clientSideManagers(p, step, live).Len() == 0:
+	case err != nil || step.Released == nil && clientSideManagers(p, step, live).Len() == 0:
 		return live, err
 	case o.DryRun != DryRunNone:
-		return p.MigrationResult(step,
-			live) // the server could not say it without having taken the first step
+		// The server could not say it without having taken the first step.
+		return p.MigrationResult(step, live), nil
+	case clientSideManagers(p, step, live).Len() == 0:
+		return live, nil
 	default:
 		return migrateToServerSide(ctx, c, p, step, live)
 	}

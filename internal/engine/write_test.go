@@ -241,6 +241,9 @@ func TestServerThatCannotMerge(t *testing.T) {
 	}}})
 	for _, priority := range []int64{1, 2} {
 		w.Answers = map[object.Ref][]error{name: {http2.StreamError{}}}
+		if priority > 1 { // the managers of the fields change before
+			w.Answers[name], w.Script = []error{nil, http2.StreamError{}}, nil
+		}
 		summary, err := w.apply(
 			t.Context(),
 			serverSide,

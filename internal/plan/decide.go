@@ -43,7 +43,7 @@ func (p *Plan) writeMode() writeMode {
 func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 	step.Patch, step.Diff, step.Contested, step.Force = diff.Patch{}, nil, nil, false
 	step.Unmerged, step.Obstacles, step.ServerSide = nil, nil, w.serverSide
-	step.Desired = nil
+	step.Desired, step.Released = nil, nil
 	if step.ReasonCode == ReasonServerSide {
 		step.ReasonCode, step.Reason = "", ""
 	}
@@ -76,9 +76,16 @@ func (w writeMode) decide(step *Step, want *unstructured.Unstructured) error {
 // Changes reports whether a desired object, which gets the mark of the owner, would update a live
 // one.
 func (p Policy) Changes(live, want *unstructured.Unstructured) (bool, error) {
-	step := Step{Ref: object.RefOf(want), Have: live}
-	err := p.writeMode().decide(&step, p.Owner.marked(want))
-	return step.Op == Update, err
+	step, mode := Step{Ref: object.RefOf(want), Have: live}, p.writeMode()
+	mode.serverSide = false // whose answer would be that of the server
+	if err := mode.decide(&step, p.Owner.marked(want)); err != nil || step.Op != Update {
+		return false, err
+	}
+	if base, _, err := mode.base(live); err != nil || base == nil || step.ServerSide {
+		return true, err
+	}
+	own := append([]string{p.LastApplied, p.Owner.Annotation}, p.Bookkeeping...)
+	return len(diff.Between(live, step.Want, diff.Options{IgnoreAnnotations: own})) > 0, nil
 }
 
 // decideClientSide decides by client-side apply. It changes want, which already carries the owner's
@@ -210,6 +217,9 @@ func (w writeMode) merge(
 		if want, err = diff.WithSharedMaps(want, live, w.manager); err != nil {
 			return m, err
 		}
+	}
+	if !w.strict {
+		want = diff.WithAdded(want, applied, live)
 	}
 	m.patch, m.result, err = diff.ThreeWay(applied, former.withMaps(want), live)
 	if err != nil {
@@ -347,13 +357,60 @@ func (w writeMode) decideServerSide(
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}
 	step.Op, step.Disown = Update, former.Removal(step.Have, want)
-	if same && len(step.Disown.Data) == 0 &&
+	if step.Released, err = w.released(step.Have, manifest); err != nil {
+		return err
+	}
+	if same && len(step.Disown.Data) == 0 && step.Released == nil &&
 		(w.lastApplied == "" || diff.ClientSideManagers(before, w.lastApplied).Len() == 0) {
 		step.Op = Unchanged
 		return nil
 	}
 	step.Obstacles, err = w.obstacles(described, step)
 	return err
+}
+
+// released returns the fields of a live object that a server-side apply removes whoever owns them:
+// what the set has applied in another way, client-side or with another field manager, and the
+// manifest lacks; nil for none.
+func (w writeMode) released(live, manifest *unstructured.Unstructured) (*diff.FieldSet, error) {
+	if w.lastApplied == "" {
+		return nil, nil
+	}
+	field, key := w.owner.mark()
+	var applied *unstructured.Unstructured
+	var err error
+	switch {
+	case diff.ClientSideManagers(live, w.lastApplied).Len() > 0:
+		applied = appliedTo(live, w.lastApplied)
+	case !w.strict && w.owner.Marks() && w.owner.Owns(live) &&
+		diff.IsMarkedByOthers(live, w.manager, field, key):
+		applied, err = diff.AppliedPart(live, w.manager, field, key)
+	}
+	if err != nil || applied == nil {
+		return nil, err
+	}
+	if w.encodes {
+		applied = diff.WithEncodedData(applied)
+	}
+	applied = diff.WithFormerNames(applied, manifest, live)
+	if !w.strict {
+		manifest = diff.WithAdded(manifest, applied, live)
+	}
+	_, result, err := diff.ThreeWay(applied, manifest, live)
+	if unmerged := (*diff.MergeError)(nil); errors.As(err, &unmerged) {
+		return nil, nil // the server may merge what we cannot
+	}
+	if err == nil {
+		result, err = w.ignore.Keep(result, live)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare with what was applied: %w", err)
+	}
+	fields, err := diff.Released(live, result)
+	if err != nil || fields.Empty() {
+		return nil, err
+	}
+	return fields, nil
 }
 
 // keepManifest sets what is created in place of the live object of a server-side apply if what is

@@ -9,22 +9,13 @@ import (
 	"github.com/muster-deploy/muster/internal/diff"
 )
 
-// MigrationResult returns the object after a migration to server-side apply. Live is the server's
-// answer to the first apply; fields that client-side apply set and that are no longer desired are
-// removed.
-func (p *Plan) MigrationResult(
-	step *Step, live *unstructured.Unstructured,
-) (*unstructured.Unstructured, error) {
-	applied := appliedTo(step.Have, p.LastApplied)
-	if p.EncodeStringData {
-		applied = diff.WithEncodedData(applied)
+// MigrationResult returns the object after a server-side apply that takes over what was applied in
+// another way. Live is the server's answer to the apply alone.
+func (p *Plan) MigrationResult(step *Step, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if step.Released == nil {
+		return live
 	}
-	applied = diff.WithFormerNames(applied, step.Want, live)
-	_, result, err := diff.ThreeWay(applied, step.Want, live)
-	if err != nil {
-		return nil, fmt.Errorf("compute the change: %w", err)
-	}
-	return p.Ignore.Keep(result, live)
+	return diff.WithoutFields(live, step.Released)
 }
 
 // Replan returns a step decided again for the present live object, which is not nil.
@@ -55,6 +46,7 @@ func (p *Plan) redecide(
 	if err := mode.decide(&next, want); err != nil {
 		return nil, err
 	}
+	next.Released = step.Released // Want may lack fields that are left to others
 	return &next, p.setRecreate(&next)
 }
 

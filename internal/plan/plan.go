@@ -152,6 +152,9 @@ type Step struct {
 	// Disown removes the marks of former owners, and what no apply removes, before a server-side
 	// apply.
 	Disown diff.Patch `json:"disown,omitzero"`
+	// Released are the fields that a server-side apply removes whoever owns them, since the set has
+	// applied them in another way before; nil for none.
+	Released *diff.FieldSet `json:"-"`
 	// Contested are the fields of an update that others own.
 	Contested []Contest `json:"contested,omitempty"`
 	// Obstacles are live fields and list items that cannot be beside what a server-side apply sets,

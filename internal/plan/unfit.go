@@ -9,8 +9,8 @@ import (
 )
 
 // base returns what was applied last to a live object, nil if that is not known: its annotation,
-// which annotated reports, or the fields that belong to the manager alone, which has applied them
-// server-side. Only for an object of the set these are known to be the set's.
+// which annotated reports, or the fields that belong alone to the manager, if it has applied them
+// server-side, and to the managers that have set the mark of the set. Only for an object of the set these are known to be the set's.
 func (w writeMode) base(
 	live *unstructured.Unstructured,
 ) (applied *unstructured.Unstructured, annotated bool, err error) {
@@ -29,7 +29,8 @@ func (w writeMode) base(
 	if !w.owner.Owns(live) {
 		return w.appliedByOthers(live), false, nil
 	}
-	applied, err = diff.AppliedPart(live, w.manager)
+	field, key := w.owner.mark()
+	applied, err = diff.AppliedPart(live, w.manager, field, key)
 	return applied, false, err
 }
 
