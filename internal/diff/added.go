@@ -14,7 +14,9 @@ func WithAdded(want, applied, live *unstructured.Unstructured) *unstructured.Uns
 	if want == nil || applied == nil || live == nil {
 		return want
 	}
-	paths := [][]string{{"metadata", "labels"}, {"metadata", "annotations"}, {"metadata", "finalizers"}}
+	paths := [][]string{
+		{"metadata", "labels"}, {"metadata", "annotations"}, {"metadata", "finalizers"},
+	}
 	kind := want.GroupVersionKind().GroupKind()
 	if kind == (schema.GroupKind{Kind: "ConfigMap"}) || kind == (schema.GroupKind{Kind: "Secret"}) {
 		paths = append(paths, []string{"data"}, []string{"binaryData"})

@@ -96,9 +96,9 @@ func (r IgnoreRules) LeaveOut(
 }
 
 // AppliedPart returns the fields of a live object that belong alone to a manager, which has applied
-// the object, and to those that have set a label or an annotation: a field and a key of the metadata.
-// It is nil if there is none of them. List items of which others own a part are left out: a merge would remove
-// these as a whole.
+// the object, and to those that have set a label or an annotation: a field and a key of the
+// metadata. It is nil if there is none of them. List items of which others own a part are left out:
+// a merge would remove these as a whole.
 func AppliedPart(
 	live *unstructured.Unstructured, manager, field, key string,
 ) (*unstructured.Unstructured, error) {

@@ -50,8 +50,8 @@ func Released(live, result *unstructured.Unstructured) (*FieldSet, error) {
 	return released, nil
 }
 
-// WithoutFields returns a copy of an object without some fields and list items, and without the maps
-// and lists that they leave empty.
+// WithoutFields returns a copy of an object without some fields and list items, and without the
+// maps and lists that they leave empty.
 func WithoutFields(obj *unstructured.Unstructured, fields *FieldSet) *unstructured.Unstructured {
 	left := obj.DeepCopy()
 	fields.Iterate(func(path fieldpath.Path) { withoutPath(left.Object, path) })

@@ -11,7 +11,9 @@ import (
 
 // MigrationResult returns the object after a server-side apply that takes over what was applied in
 // another way. Live is the server's answer to the apply alone.
-func (p *Plan) MigrationResult(step *Step, live *unstructured.Unstructured) *unstructured.Unstructured {
+func (p *Plan) MigrationResult(
+	step *Step, live *unstructured.Unstructured,
+) *unstructured.Unstructured {
 	if step.Released == nil {
 		return live
 	}
