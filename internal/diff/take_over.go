@@ -20,12 +20,12 @@ type FieldSet = fieldpath.Set
 // IsMarkedByOthers reports whether managers other than one have applied a label or an annotation,
 // a field and a key of the metadata, of a live object.
 func IsMarkedByOthers(live *unstructured.Unstructured, manager, field, key string) bool {
-	path := fieldpath.MakePathOrDie("metadata", field, key)
-	owners := csaupgrade.FindFieldsOwners(live.GetManagedFields(),
-		metav1.ManagedFieldsOperationApply, fieldpath.NewSet(path))
-	return slices.ContainsFunc(owners, func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager != manager && e.Subresource == ""
+	others := slices.DeleteFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager || e.Subresource != ""
 	})
+	path := fieldpath.MakePathOrDie("metadata", field, key)
+	return len(csaupgrade.FindFieldsOwners(others, metav1.ManagedFieldsOperationApply,
+		fieldpath.NewSet(path))) > 0
 }
 
 // Released returns the fields of a live object that have managers and that the result of an update
@@ -113,7 +113,10 @@ func TakeOverPatch(
 	released *FieldSet,
 ) (Patch, error) {
 	before := live.GetManagedFields()
-	entries, taken, err := withoutReleased(before, managers.Clone().Insert(manager), released)
+	entries, taken, err := withoutReleased(before, released, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager ||
+			e.Operation == metav1.ManagedFieldsOperationUpdate && managers.Has(e.Manager)
+	})
 	if err != nil {
 		return Patch{}, err
 	}
@@ -141,17 +144,18 @@ func TakeOverPatch(
 	return Patch{Type: types.JSONPatchType, Data: data}, nil
 }
 
-// withoutReleased returns entries of managed fields without the released fields, except those of
-// some managers, and the fields that others had of these.
+// withoutReleased returns entries of managed fields without the released fields, except those that
+// stay, and the fields that the others had of these.
 func withoutReleased(
-	entries []metav1.ManagedFieldsEntry, but sets.Set[string], released *fieldpath.Set,
+	entries []metav1.ManagedFieldsEntry, released *fieldpath.Set,
+	stays func(metav1.ManagedFieldsEntry) bool,
 ) (left []metav1.ManagedFieldsEntry, taken *fieldpath.Set, err error) {
 	taken = fieldpath.NewSet()
 	if released == nil || released.Empty() {
 		return entries, taken, nil
 	}
 	for _, entry := range entries {
-		if entry.Subresource != "" || entry.FieldsV1 == nil || but.Has(entry.Manager) {
+		if entry.Subresource != "" || entry.FieldsV1 == nil || stays(entry) {
 			left = append(left, entry)
 			continue
 		}
