@@ -177,7 +177,7 @@ func TestInstallReplaces(t *testing.T) {
 func kptDefinition(t *testing.T) string {
 	t.Helper()
 	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kptdev/kpt")
-	list.Dir = "../../local/tools"
+	list.Dir = "../../../local/tools"
 	out, err := list.Output()
 	dir := strings.TrimSpace(string(out))
 	if err != nil || dir == "" {
