@@ -69,6 +69,8 @@ func adoptUpdates(
 	managers, next := sets.New(p.Manager), *step
 	if migrates(p, step) {
 		managers = managers.Union(diff.ClientSideManagers(step.Have, p.LastApplied))
+	}
+	if p.ServerSide && migrates(p, step) { // else the annotation does not fit any more
 		var err error
 		if next.Have, err = keepApplied(ctx, c, p, step.Have); err != nil {
 			return nil, err

@@ -89,6 +89,17 @@ func (s *appSet) format() *format { return appFormat() }
 
 func (s *appSet) lock() lock.Set { return app.LockSet(s.name()) }
 
+func (s *appSet) markID(ctx context.Context, c cluster.Writer) (string, error) {
+	found, err := s.client(c).Find(ctx, s.name())
+	if err != nil {
+		return "", s.nativeError(err)
+	}
+	if found == nil || found.IsLabelled() {
+		return "", nil
+	}
+	return found.Meta.LabelValue, nil
+}
+
 func (s *appSet) requested() Request { return s.request }
 
 func (s *appSet) described() []manifest.Object { return s.objects }

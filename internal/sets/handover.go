@@ -160,8 +160,8 @@ func (h *Handover) identify(ctx context.Context) (err error) {
 
 // ownerOf returns what the marks of a set name. A set without a record may have no ID.
 func ownerOf(ctx context.Context, c cluster.Writer, set Set) (owner.Owner, error) {
-	h, err := set.History(ctx, c)
-	return owner.Owner{Kind: set.format().owner, ID: h.ID}, err
+	id, err := set.markID(ctx, c)
+	return owner.Owner{Kind: set.format().owner, ID: id}, err
 }
 
 // Lock returns what is locked of the old set meanwhile. It is taken before the new set's.

@@ -88,6 +88,10 @@ func (s *packageSet) format() *format { return packageFormat() }
 
 func (s *packageSet) lock() lock.Set { return packages.LockSet(s.inventory) }
 
+func (s *packageSet) markID(context.Context, cluster.Writer) (string, error) {
+	return s.inventory.ID, nil
+}
+
 func (s *packageSet) requested() Request { return s.request }
 
 func (s *packageSet) described() []manifest.Object {

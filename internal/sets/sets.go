@@ -71,6 +71,8 @@ type Set interface {
 	requested() Request
 	// described returns the objects of its files; none if only the record is known.
 	described() []manifest.Object
+	// markID returns the ID that the marks of its objects have; empty if there is none yet.
+	markID(context.Context, cluster.Writer) (string, error)
 	// holders returns the record in the cluster and the UIDs of all objects that it consists of.
 	holders(context.Context, cluster.Writer) (object.Ref, []types.UID, error)
 	// forget deletes the record of a set whose members belong to another one.
