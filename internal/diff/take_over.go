@@ -28,10 +28,10 @@ func IsMarkedByOthers(live *unstructured.Unstructured, manager, field, key strin
 		fieldpath.NewSet(path))) > 0
 }
 
-// Released returns the fields of a live object that have managers and that the result of an update
-// does not have.
-func Released(live, result *unstructured.Unstructured) (*FieldSet, error) {
-	released, inLive, inResult := fieldpath.NewSet(), &lookups{}, &lookups{}
+// Released returns the fields of a live object that have managers, and that neither the result of
+// an update nor what is sent for it has.
+func Released(live, result, sent *unstructured.Unstructured) (*FieldSet, error) {
+	released, inLive, inResult, inSent := fieldpath.NewSet(), &lookups{}, &lookups{}, &lookups{}
 	for _, entry := range live.GetManagedFields() {
 		if entry.Subresource != "" || entry.FieldsV1 == nil {
 			continue
@@ -42,7 +42,8 @@ func Released(live, result *unstructured.Unstructured) (*FieldSet, error) {
 		}
 		set.Iterate(func(path fieldpath.Path) {
 			_, has := inLive.valueAt(live.Object, path)
-			if _, stays := inResult.valueAt(result.Object, path); has && !stays {
+			_, stays := inResult.valueAt(result.Object, path)
+			if _, sends := inSent.valueAt(sent.Object, path); has && !stays && !sends {
 				released.Insert(path.Copy())
 			}
 		})

@@ -57,7 +57,7 @@ func TestTakeOverPatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	released, err := Released(live, result)
+	released, err := Released(live, result, result)
 	if err != nil {
 		t.Fatal(err)
 	}

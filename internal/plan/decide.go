@@ -313,17 +313,8 @@ func (w writeMode) decideServerSide(
 	if step.Contested, err = w.contested(want, nil, step.Have); err != nil {
 		return err
 	}
-	if left := w.leftFields(step.Contested); len(left) > 0 {
-		want, described = want.DeepCopy(), described.DeepCopy()
-		for _, field := range left {
-			field.LeaveOut(want)
-			field.Keep(described, step.Have)
-		}
-		still, err := w.contested(want, nil, step.Have)
-		if err != nil {
-			return err
-		}
-		step.markLeft(still)
+	if want, described, err = w.leaveContested(step, want, described); err != nil {
+		return err
 	}
 	left, described, err := w.yieldObstacles(step.Have, described, w.ownApplied(step.Have))
 	if err != nil {
@@ -357,7 +348,7 @@ func (w writeMode) decideServerSide(
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}
 	step.Op, step.Disown = Update, former.Removal(step.Have, want)
-	if step.Released, err = w.released(step.Have, manifest); err != nil {
+	if step.Released, err = w.released(step.Have, manifest, want); err != nil {
 		return err
 	}
 	if same && len(step.Disown.Data) == 0 && step.Released == nil &&
@@ -369,48 +360,25 @@ func (w writeMode) decideServerSide(
 	return err
 }
 
-// released returns the fields of a live object that a server-side apply removes whoever owns them:
-// what the set has applied in another way, client-side or with another field manager, and the
-// manifest lacks; nil for none.
-func (w writeMode) released(live, manifest *unstructured.Unstructured) (*diff.FieldSet, error) {
-	if w.lastApplied == "" {
-		return nil, nil
+// leaveContested returns what is sent without the contested fields that are left to others, and
+// what is described with their live values.
+func (w writeMode) leaveContested(
+	step *Step, want, described *unstructured.Unstructured,
+) (sent, kept *unstructured.Unstructured, err error) {
+	left := w.leftFields(step.Contested)
+	if len(left) == 0 {
+		return want, described, nil
 	}
-	field, key := w.owner.mark()
-	var applied *unstructured.Unstructured
-	var err error
-	switch {
-	case diff.ClientSideManagers(live, w.lastApplied).Len() > 0:
-		applied = appliedTo(live, w.lastApplied)
-	case !w.strict && w.owner.Marks() && w.owner.Owns(live) &&
-		diff.IsMarkedByOthers(live, w.manager, field, key):
-		applied, err = diff.AppliedPart(live, w.manager, field, key)
+	sent, kept = want.DeepCopy(), described.DeepCopy()
+	for _, field := range left {
+		field.LeaveOut(sent)
+		field.Keep(kept, step.Have)
 	}
-	if err != nil || applied == nil {
-		return nil, err
-	}
-	if w.encodes {
-		applied = diff.WithEncodedData(applied)
-	}
-	applied = diff.WithFormerNames(applied, manifest, live)
-	if !w.strict {
-		manifest = diff.WithAdded(manifest, applied, live)
-	}
-	_, result, err := diff.ThreeWay(applied, manifest, live)
-	if unmerged := (*diff.MergeError)(nil); errors.As(err, &unmerged) {
-		return nil, nil // the server may merge what we cannot
-	}
+	still, err := w.contested(sent, nil, step.Have)
 	if err == nil {
-		result, err = w.ignore.Keep(result, live)
+		step.markLeft(still)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("compare with what was applied: %w", err)
-	}
-	fields, err := diff.Released(live, result)
-	if err != nil || fields.Empty() {
-		return nil, err
-	}
-	return fields, nil
+	return sent, kept, err
 }
 
 // keepManifest sets what is created in place of the live object of a server-side apply if what is

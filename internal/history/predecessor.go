@@ -1,0 +1,22 @@
+package history
+
+import "context"
+
+// Predecessor returns the ID of the set that had the record before, which was deleted and has left
+// its revisions, unless this one has revisions already; empty for none. The next request lists
+// again: the set may have the ID then.
+func (s *Store) Predecessor(ctx context.Context) (id string, err error) {
+	heads, err := s.ListToWrite(ctx)
+	if err != nil || len(heads) > 0 {
+		return "", err
+	}
+	earlier := &Store{Cluster: s.Cluster, Set: s.Set}
+	if err := earlier.Resolve(ctx); err != nil || earlier.Set.ID == "" {
+		return "", err
+	}
+	if renamed, err := s.Exists(ctx, earlier.Set.ID); renamed || err != nil {
+		return "", err
+	}
+	s.listed = nil
+	return earlier.Set.ID, nil
+}

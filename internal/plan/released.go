@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/muster-deploy/muster/internal/diff"
+)
+
+// released returns the fields of a live object that a server-side apply removes whoever owns them:
+// what the set has applied in another way, client-side or with another field manager, and neither
+// the manifest nor what is sent has; nil for none.
+func (w writeMode) released(
+	live, manifest, sent *unstructured.Unstructured,
+) (*diff.FieldSet, error) {
+	if w.lastApplied == "" {
+		return nil, nil
+	}
+	field, key := w.owner.mark()
+	var applied *unstructured.Unstructured
+	var err error
+	switch {
+	case diff.ClientSideManagers(live, w.lastApplied).Len() > 0:
+		applied = appliedTo(live, w.lastApplied)
+	case !w.strict && w.owner.Marks() && w.owner.Owns(live) &&
+		diff.IsMarkedByOthers(live, w.manager, field, key):
+		applied, err = diff.AppliedPart(live, w.manager, field, key)
+	}
+	if err != nil || applied == nil {
+		return nil, err
+	}
+	if w.encodes {
+		applied = diff.WithEncodedData(applied)
+	}
+	applied = diff.WithFormerNames(applied, manifest, live)
+	if !w.strict {
+		manifest = diff.WithAdded(manifest, applied, live)
+	}
+	_, result, err := diff.ThreeWay(applied, manifest, live)
+	if unmerged := (*diff.MergeError)(nil); errors.As(err, &unmerged) {
+		return nil, nil // the server may merge what we cannot
+	}
+	if err == nil {
+		result, err = w.ignore.Keep(result, live)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare with what was applied: %w", err)
+	}
+	fields, err := diff.Released(live, result, sent)
+	if err != nil || fields.Empty() {
+		return nil, err
+	}
+	return fields, nil
+}
