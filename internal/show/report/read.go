@@ -245,7 +245,7 @@ func (o *Object) wait(l *line) {
 	if l.Status == "Pending" {
 		return
 	}
-	o.Settled, o.settled = l.Elapsed, true
+	o.Settled = l.Elapsed
 	if l.Message != "" && l.Status != "Successful" {
 		o.Message = l.Message
 	}

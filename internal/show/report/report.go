@@ -120,8 +120,6 @@ type Object struct {
 
 	Written float64 // seconds from the beginning of the run to the end of the write
 	Settled float64 // to the end of the wait; 0 if it never ended
-
-	settled bool
 }
 
 // Changed reports whether the object changes, or has changed.

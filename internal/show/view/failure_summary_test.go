@@ -13,8 +13,8 @@ import (
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
-// TestLastWord prints the end of a run in which objects fell short in every way.
-func TestLastWord(t *testing.T) {
+// TestFailureSummary prints the end of a run in which objects fell short in every way.
+func TestFailureSummary(t *testing.T) {
 	ref := func(kind, name string) object.Ref {
 		return object.Ref{Kind: kind, Namespace: "shop", Name: name}
 	}
@@ -98,7 +98,7 @@ func TestLastWord(t *testing.T) {
 
 // Of an object that others have taken over, the last word says that it was not destroyed. That it
 // is not pruned is no fault.
-func TestLastWordOnObjectsOfOthers(t *testing.T) {
+func TestFailureSummaryOfOthers(t *testing.T) {
 	for _, destroys := range []bool{true, false} {
 		p := &plan.Plan{Destroys: destroys, Steps: []plan.Step{{
 			Ref: object.Ref{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Op: plan.Orphan,
@@ -121,7 +121,7 @@ func TestLastWordOnObjectsOfOthers(t *testing.T) {
 }
 
 // A run in which every object succeeded has no last word.
-func TestNoLastWord(t *testing.T) {
+func TestNoFailureSummary(t *testing.T) {
 	p := &plan.Plan{Steps: []plan.Step{{Ref: object.Ref{Kind: "ConfigMap", Name: "a"}}}}
 	p.Steps[0].Op = plan.Create
 	w := view.NewFailureSummary(p, nil)
