@@ -4,8 +4,30 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/csaupgrade"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
+
+// ManagersOf returns the managers that own one of some labels or annotations of a live object.
+func ManagersOf(live *unstructured.Unstructured, labels, annotations []string) []string {
+	var found []string
+	for field, keys := range map[string][]string{"labels": labels, "annotations": annotations} {
+		for _, key := range keys {
+			path := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", field, key))
+			for _, operation := range []metav1.ManagedFieldsOperationType{
+				metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate,
+			} {
+				owners := csaupgrade.FindFieldsOwners(live.GetManagedFields(), operation, path)
+				for _, owner := range owners {
+					found = append(found, owner.Manager)
+				}
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
 
 // MoveManagers returns the managed fields of an object with the fields that some managers own moved
 // to the updates of another one. The moved entries are returned as they were.

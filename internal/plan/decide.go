@@ -158,7 +158,10 @@ func (w writeMode) decideClientSide(
 		step.Op, step.Want = Unchanged, step.Have
 		return err
 	}
-	if m, err = w.seal(m, step.Have); err != nil {
+	if m, err = w.seal(m, step.Have); err == nil {
+		m, err = w.handOver(m, step.Have, former)
+	}
+	if err != nil {
 		return err
 	}
 	step.Op, step.Want, step.Patch = Update, m.result, m.patch

@@ -155,27 +155,39 @@ func (w writeMode) seal(m merged, live *unstructured.Unstructured) (merged, erro
 	if w.keeper == nil || w.sealsOf(m.result, live) != nil {
 		return m, nil
 	}
-	seals, fields := w.keeper.Seal(m.result, live), map[string]any{}
+	seals := w.keeper.Seal(m.result, live)
+	err := m.changePatch(func(fields map[string]any) error {
+		for key, value := range seals {
+			if object.AnnotationsOf(live).Get(key) == value {
+				continue
+			}
+			if err := unstructured.SetNestedField(fields, value, "metadata", "annotations",
+				key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	m.result = withAnnotations(m.result, seals)
+	return m, err
+}
+
+// changePatch changes the patch of a merge, which keeps numbers with all their digits.
+func (m *merged) changePatch(change func(fields map[string]any) error) error {
+	fields := map[string]any{}
 	decoder := json.NewDecoder(bytes.NewReader(m.patch.Data))
-	decoder.UseNumber() // with all digits
-	if err := decoder.Decode(&fields); err != nil {
-		return m, fmt.Errorf("read the patch: %w", err)
+	decoder.UseNumber()
+	err := decoder.Decode(&fields)
+	if err == nil {
+		err = change(fields)
 	}
-	for key, value := range seals {
-		if object.AnnotationsOf(live).Get(key) == value {
-			continue
-		}
-		if err := unstructured.SetNestedField(fields, value, "metadata", "annotations",
-			key); err != nil {
-			return m, fmt.Errorf("read the patch: %w", err)
-		}
-	}
-	data, err := json.Marshal(fields)
 	if err != nil {
-		return m, fmt.Errorf("build the patch: %w", err)
+		return fmt.Errorf("read the patch: %w", err)
 	}
-	m.patch.Data, m.result = data, withAnnotations(m.result, seals)
-	return m, nil
+	if m.patch.Data, err = json.Marshal(fields); err != nil {
+		return fmt.Errorf("build the patch: %w", err)
+	}
+	return nil
 }
 
 // recorded returns the object of a server-side apply with what the keeper says of it: of what is

@@ -156,6 +156,31 @@ func (o Others) Removal(live, want *unstructured.Unstructured) diff.Patch {
 	return diff.Patch{Type: types.MergePatchType, Data: data}
 }
 
+// handOver adds to the patch of an object that the set takes from its owners that the fields of the
+// managers which have set the marks of these belong to the manager of the set: a later server-side
+// apply would conflict with them.
+func (w writeMode) handOver(
+	m merged, live *unstructured.Unstructured, former Others,
+) (merged, error) {
+	managers := diff.ManagersOf(live, former.Labels, former.Annotations)
+	if !w.owner.Adopts.Has(object.RefOf(live)) || len(managers) == 0 {
+		return m, nil
+	}
+	entries, moved, err := diff.MoveManagers(live.GetManagedFields(), managers, w.manager)
+	if err != nil || len(moved) == 0 {
+		return m, err
+	}
+	err = m.changePatch(func(fields map[string]any) error {
+		metadata, _ := fields["metadata"].(map[string]any)
+		if metadata == nil { // the patch removes no mark
+			return nil
+		}
+		metadata["managedFields"] = entries
+		return nil
+	})
+	return m, err
+}
+
 // Marks reports whether the set marks its objects.
 func (o Owner) Marks() bool { return o.Annotation != "" || o.Label != "" }
 

@@ -180,10 +180,11 @@ func (p Policy) NeedsOwners() bool {
 }
 
 // NeedsOwnersOf reports whether the owners of the fields of an object are needed, if it exists: of
-// each object, or of a large one, which is probably written server-side.
+// each object, of one that is taken from its owner, or of a large one, which is probably written
+// server-side.
 func (p Policy) NeedsOwnersOf(desired *unstructured.Unstructured) bool {
 	const large = validation.TotalAnnotationSizeLimitB / 2 // without names, quotes and escapes
-	return p.NeedsOwners() ||
+	return p.NeedsOwners() || p.Owner.Adopts.Has(object.RefOf(desired)) ||
 		!p.OnlyClientSide && p.LastApplied != "" && textSize(desired.Object) > large
 }
 
