@@ -32,7 +32,7 @@ TOOLS       := helm.sh/helm/v4/cmd/helm carvel.dev/kapp/cmd/kapp ./kpt
 # RING runs the parts of a ring of tests and prints how many minutes each took, and whether all took more than a limit.
 RING         = go build -C local -o $(BIN)/ring ./ring && $(BIN)/ring
 # The parts of the second ring; each is a target below. SEEDED are the tests with generated inputs.
-LONG        := long-campaigns long-seeds long-rollouts long-loaded long-busy long-runs long-older long-released long-controllers long-capabilities
+LONG        := long-campaigns long-seeds long-rollouts long-loaded long-busy long-late long-runs long-older long-released long-controllers long-capabilities
 # CAMPAIGNS are those that break many requests, and kill programs, the server and its parts: only for the second ring.
 CAMPAIGNS   := SingleFault|CrashMigrate|CrashRollback|Kills|Loaded|Restart|ControllerFaults|ControllerKills|ControllerOutage
 # CONTROLLERS are the tests beside the controllers of others, which define kinds: only for the second ring.
@@ -42,6 +42,7 @@ FLUX        := source-controller kustomize-controller
 TAGS        := urfave_cli_no_docs no_btrfs no_devmapper no_zfs no_tracing
 RUNS        := 20
 ROUNDS      := 10
+LATENCY     := 200ms
 SEEDED       = $(shell awk '/^func Test/ {test = $$2; sub(/[^A-Za-z0-9].*/, "", test)} /= seeded[^ ]t, / {print test}' local/e2e/*_test.go | paste -sd'|')
 GOLDEN       = $(shell git grep -lE 'internal/testing/golden"|"update", false' -- 'internal/*_test.go' 'cmd/*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/testing/golden
 
@@ -218,6 +219,9 @@ long-loaded: ## the same output RUNS times beside eight busy loops
 
 long-busy: ## the end-to-end tests beside two busy processors
 	$(RING) -busy 2 suite -- $(MAKE) {}
+
+long-late: ## the end-to-end tests with a server whose answers come LATENCY later
+	MUSTER_E2E_LATENCY=$(LATENCY) $(MAKE) suite
 
 long-runs: ## the end-to-end tests RUNS times
 	$(RING) -runs $(RUNS) suite -- $(MAKE) {}

@@ -92,6 +92,9 @@ func run(m *testing.M) (code int, err error) {
 	finished := onInterrupt(ctx, temp)
 	options.Dir, options.Bin = filepath.Join(temp, "plane"), bin
 	if err = startPlane(ctx); err == nil {
+		err = startLatency()
+	}
+	if err == nil {
 		if os.Getenv(costsEnv) == "" {
 			code = m.Run()
 		} else {

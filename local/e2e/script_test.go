@@ -93,6 +93,9 @@ func writeKubeconfig(path, namespace string) error {
 		return err
 	}
 	config.Contexts[config.CurrentContext].Namespace = namespace
+	if lateAddress != "" {
+		currentCluster(config).Server = lateAddress
+	}
 	return clientcmd.WriteToFile(*config, path)
 }
 
