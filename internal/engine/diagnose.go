@@ -178,7 +178,6 @@ func (t *track) keepLogs(causes []ready.Cause) {
 // emitCauses emits the causes of a step, and fails it if it is stuck.
 func (r *run) emitCauses(i int, causes []ready.Cause) {
 	r.tracks[i].keepLogs(causes)
-	causes = r.masked(causes)
 	e := event.Event{Kind: event.Explained, Step: i, Op: r.plan.Steps[i].Op, Causes: causes}
 	if r.observing != nil {
 		e.Status = r.tracks[i].seen.verdict.Status
@@ -193,6 +192,9 @@ func (r *run) emitCauses(i int, causes []ready.Cause) {
 // masked returns causes without the values of the Secrets of the set. Programs write them into logs
 // and into the messages with which they end.
 func (r *run) masked(causes []ready.Cause) []ready.Cause {
+	if len(causes) == 0 {
+		return nil
+	}
 	causes = slices.Clone(causes)
 	for i := range causes {
 		c := &causes[i]

@@ -166,7 +166,7 @@ func (r *run) emitUnmet(sink event.Sink) {
 		case status.State == ready.Failed:
 			e.Outcome = event.Failed
 		}
-		sink(e)
+		sink(r.withoutSecrets(e))
 	}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -90,8 +91,24 @@ func (r *run) conclude(ctx context.Context, i int, done *result) {
 	}
 }
 
+// emit passes an event on, with the identity of its step.
 func (r *run) emit(e event.Event) {
 	e.Ref, e.Tag = r.plan.Steps[e.Step].Ref, r.plan.Steps[e.Step].Tag
+	e = r.withoutSecrets(e)
 	r.summary.Add(e)
 	r.sink(e)
+}
+
+// withoutSecrets returns an event without the values of the Secrets of the set: controllers may
+// write these into statuses and events.
+func (r *run) withoutSecrets(e event.Event) event.Event {
+	if e.Status.Message != "" {
+		e.Status.Message = r.secretTexts().Replace(e.Status.Message)
+	}
+	e.Causes, e.Children = r.masked(e.Causes), slices.Clone(e.Children)
+	for i := range e.Children {
+		status := &e.Children[i].Status
+		status.Message = r.secretTexts().Replace(status.Message)
+	}
+	return e
 }

@@ -3,13 +3,16 @@ package look
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/event"
 	"github.com/muster-deploy/muster/internal/feature/livetree"
@@ -72,11 +75,39 @@ func (w wanted) addWarnings(ctx context.Context, e *explanation) error {
 		return err
 	}
 	warnings := livetree.Warnings(ctx, w.client, roots)
+	if len(warnings) == 0 {
+		return nil
+	}
+	mask, err := w.secretTexts(ctx)
+	if err != nil {
+		return err
+	}
 	for _, o := range e.Objects {
 		some := warnings[o.ref]
 		o.Events = some[:min(len(some), maxWarnings)]
+		for i := range o.Events {
+			o.Events[i].Message = mask.Replace(o.Events[i].Message)
+		}
 	}
 	return nil
+}
+
+// secretTexts returns what hides the values of the Secrets among the objects.
+func (w wanted) secretTexts(ctx context.Context) (*diff.Masker, error) {
+	var secrets []cluster.Target
+	for _, ref := range w.refs {
+		if ref.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
+			secrets = append(secrets, cluster.Target{Ref: ref})
+		}
+	}
+	if len(secrets) == 0 {
+		return diff.SecretTexts(), nil
+	}
+	live, err := w.client.Read(ctx, secrets)
+	if err != nil {
+		return nil, fmt.Errorf("read the Secrets, to hide their values: %w", err)
+	}
+	return diff.SecretTexts(slices.Collect(maps.Values(live.Objects))...), nil
 }
 
 // expected is what is known of a set beside its record and its live objects.

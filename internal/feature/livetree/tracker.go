@@ -2,12 +2,14 @@ package livetree
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/muster-deploy/muster/internal/cluster"
+	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/ready"
 )
@@ -19,12 +21,15 @@ type tracker struct {
 	judge   func(*unstructured.Unstructured) ready.Status
 	entries map[object.Ref]*entry
 	byOwner map[types.UID]map[object.Ref]*entry
+	secrets map[object.Ref]*unstructured.Unstructured // of the set
+	mask    *diff.Masker                              // hides their values in messages
 }
 
 func newTracker(o Options) *tracker {
 	t := &tracker{
 		judge: o.Judge, isRoot: map[object.Ref]bool{}, entries: map[object.Ref]*entry{},
 		byOwner: map[types.UID]map[object.Ref]*entry{},
+		secrets: map[object.Ref]*unstructured.Unstructured{}, mask: diff.SecretTexts(),
 	}
 	if t.judge == nil {
 		t.judge = func(obj *unstructured.Unstructured) ready.Status { return ready.Of(obj) }
@@ -54,6 +59,7 @@ func (t *tracker) set(ref object.Ref, obj *unstructured.Unstructured) {
 		}
 		delete(t.entries, ref)
 	}
+	t.keepSecret(ref, obj)
 	if obj == nil {
 		return
 	}
@@ -69,6 +75,20 @@ func (t *tracker) set(ref object.Ref, obj *unstructured.Unstructured) {
 		}
 		t.byOwner[owner][ref] = e
 	}
+}
+
+// keepSecret keeps the state of a Secret of the set, to hide its values.
+func (t *tracker) keepSecret(ref object.Ref, obj *unstructured.Unstructured) {
+	_, kept := t.secrets[ref]
+	switch {
+	case t.isRoot[ref] && object.IsSecret(obj):
+		t.secrets[ref] = obj
+	case kept:
+		delete(t.secrets, ref)
+	default:
+		return
+	}
+	t.mask = diff.SecretTexts(slices.Collect(maps.Values(t.secrets))...)
 }
 
 // tree returns the tree of all roots, by namespace, kind and name. Objects that do not exist have
@@ -96,6 +116,7 @@ func (t *tracker) tree(snapshot *cluster.Snapshot) []*Node {
 // holds the owners of the object. An object of the set is not shown as a child of another.
 func (t *tracker) branch(e *entry, above map[types.UID]bool) *Node {
 	node := e.node
+	node.Status.Message = t.mask.Replace(node.Status.Message)
 	above[e.uid] = true
 	defer delete(above, e.uid)
 	for ref, child := range t.byOwner[e.uid] {
