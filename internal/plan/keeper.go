@@ -158,7 +158,8 @@ func (w writeMode) seal(m merged, live *unstructured.Unstructured) (merged, erro
 	seals := w.keeper.Seal(m.result, live)
 	err := m.changePatch(func(fields map[string]any) error {
 		for key, value := range seals {
-			if object.AnnotationsOf(live).Get(key) == value {
+			if object.AnnotationsOf(live).Get(key) == value { // it may be a part of what was applied
+				unstructured.RemoveNestedField(fields, "metadata", "annotations", key)
 				continue
 			}
 			if err := unstructured.SetNestedField(fields, value, "metadata", "annotations",

@@ -115,6 +115,19 @@ func TestFormatsFaultRecreatedWithoutIdentity(t *testing.T) {
 	w.expect("pruned", w.data("a"), "-")
 }
 
+// An object that gets its original again, which it had lost, has its identity all the time.
+func TestFormatsFaultIdentityGoes(t *testing.T) {
+	w := newSetWorld(t, KindApp)
+	for i, note := range []string{"", "kapp.k14s.io/disable-original: ''", "", ""} {
+		w.write("a.yaml", mapText("a", fmt.Sprintf("x: '%d'", i), note))
+		w.mustApply()
+		w.expect(fmt.Sprint(i), w.note("a", identityKey), "v1;demo//ConfigMap/a;v1")
+		if hasOriginal := w.note("a", originalKey) != ""; hasOriginal != (note == "") {
+			t.Errorf("%d: it has an original: %t", i, hasOriginal)
+		}
+	}
+}
+
 // What somebody takes out of the app between the plan and the deletion is not deleted.
 func TestFormatsFaultTakenOutMeanwhile(t *testing.T) {
 	w := newSetWorld(t, KindApp)
