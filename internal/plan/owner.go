@@ -156,14 +156,14 @@ func (o Others) Removal(live, want *unstructured.Unstructured) diff.Patch {
 	return diff.Patch{Type: types.MergePatchType, Data: data}
 }
 
-// handOver adds to the patch of an object that the set takes from its owners that the fields of the
-// managers which have set the marks of these belong to the manager of the set: a later server-side
-// apply would conflict with them.
+// handOver adds to the patch of an object that the set takes from its owner that the fields of the
+// manager which has set the marks of this belong to the manager of the set: a later server-side
+// apply would conflict with them. If several managers own the marks, nobody knows which it is.
 func (w writeMode) handOver(
 	m merged, live *unstructured.Unstructured, former Others,
 ) (merged, error) {
 	managers := diff.ManagersOf(live, former.Labels, former.Annotations)
-	if !w.owner.Adopts.Has(object.RefOf(live)) || len(managers) == 0 {
+	if !w.owner.Adopts.Has(object.RefOf(live)) || len(managers) != 1 {
 		return m, nil
 	}
 	entries, moved, err := diff.MoveManagers(live.GetManagedFields(), managers, w.manager)
