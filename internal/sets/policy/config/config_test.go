@@ -64,6 +64,35 @@ func TestExtractTwice(t *testing.T) {
 	}
 }
 
+// TestPathLength refuses paths that are longer than those of any object, in each place that has
+// one: a rule may create all maps of its path.
+func TestPathLength(t *testing.T) {
+	const document = "{apiVersion: kapp.k14s.io/v1alpha1, kind: Config, %s}"
+	all := "resourceMatchers: [{allMatcher: {}}]"
+	for _, format := range []string{
+		"ownershipLabelRules: [{path: [%s], " + all + "}]",
+		"labelScopingRules: [{path: [%s], " + all + "}]",
+		"templateRules: [{" + all +
+			", affectedResources: {objectReferences: [{path: [%s], " + all + "}]}}]",
+		"rebaseRules: [{path: [%s], type: copy, sources: [existing], " + all + "}]",
+		"rebaseRules: [{paths: [[%s]], type: copy, sources: [existing], " + all + "}]",
+		"diffMaskRules: [{path: [%s], " + all + "}]",
+		"diffAgainstLastAppliedFieldExclusionRules: [{path: [%s], " + all + "}]",
+		"diffAgainstExistingFieldExclusionRules: [{path: [%s], " + all + "}]",
+		"diffMaskRules: [{path: [a], resourceMatchers: [{emptyFieldMatcher: {path: [%s]}}]}]",
+	} {
+		for _, parts := range []int{100, 101} {
+			path := strings.TrimSuffix(strings.Repeat("a,", parts), ",")
+			doc := decode(t, fmt.Sprintf(document, fmt.Sprintf(format, path)))[0]
+			_, _, err := Extract([]resource.Resource{{Unstructured: doc}}, "0.60.0")
+			if refused := err != nil; refused != (parts > 100) || refused && !strings.Contains(err.Error(),
+				"expected a path of at most 100 parts, but found 101") {
+				t.Errorf("%s with %d parts: %v", format, parts, err)
+			}
+		}
+	}
+}
+
 // TestExtract reads documents between objects, and one in a ConfigMap.
 func TestExtract(t *testing.T) {
 	objects := decode(t, `

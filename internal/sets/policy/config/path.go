@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,6 +24,10 @@ type part struct {
 	index   int
 	pattern *regexp.Regexp
 }
+
+// maxParts is the longest path of a rule. Fields of Kubernetes objects are at most some thirty maps
+// deep, and a rule may create all maps of its path in every object.
+const maxParts = 100
 
 // path leads from an object to some of its fields.
 type path struct {
@@ -54,7 +59,13 @@ func (p path) String() string {
 // path reads a path that may contain patterns.
 func (n node) path() path {
 	p := path{single: true}
-	for i, item := range n.items() {
+	items := n.items()
+	if len(items) > maxParts {
+		n.addInvalid(fmt.Sprintf("expected a path of at most %d parts, but found %d",
+			maxParts, len(items)))
+		return p
+	}
+	for i, item := range items {
 		part := item.part()
 		p.parts = append(p.parts, part)
 		if part.form == byAll || part.form == byIndex {
