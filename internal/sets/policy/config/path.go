@@ -25,8 +25,8 @@ type part struct {
 	pattern *regexp.Regexp
 }
 
-// maxParts is the longest path of a rule. Fields of Kubernetes objects are at most some thirty maps
-// deep, and a rule may create all maps of its path in every object.
+// maxParts is the largest number of parts of a path. A rule may create all maps of its path in
+// every object, and paths of real rules have fewer than twenty parts.
 const maxParts = 100
 
 // path leads from an object to some of its fields.
