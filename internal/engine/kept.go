@@ -28,7 +28,7 @@ func keptBy(p *plan.Plan, step *plan.Step, answer *unstructured.Unstructured) (k
 	}
 	sent, err := step.Want, error(nil)
 	if step.ServerSide {
-		sent, err = diff.AfterApply(step.Want, step.Have, applier(p))
+		sent, err = diff.AfterApply(step.Want, step.Have, applier(p, step))
 	}
 	if err != nil {
 		return k // it is not known

@@ -38,7 +38,7 @@ func mustClear(p *plan.Plan, step *plan.Step) bool {
 	if len(step.Obstacles) > 0 || step.Have == nil {
 		return len(step.Obstacles) > 0
 	}
-	empties, err := diff.EmptyMaps(step.Want, step.Have, applier(p))
+	empties, err := diff.EmptyMaps(step.Want, step.Have, applier(p, step))
 	return err == nil && len(empties.Data) > 0
 }
 
@@ -48,7 +48,7 @@ func tryCleared(
 	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
 ) (live *unstructured.Unstructured, err error) {
 	trial := *step
-	trial.Patch, err = diff.ApplyResult(step.Want, step.Have, step.Obstacles, applier(p))
+	trial.Patch, err = diff.ApplyResult(step.Want, step.Have, step.Obstacles, applier(p, step))
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func prepare(
 	}
 	var empties diff.Patch
 	if applies {
-		if empties, err = diff.EmptyMaps(step.Want, step.Have, applier(p)); err != nil {
+		if empties, err = diff.EmptyMaps(step.Want, step.Have, applier(p, step)); err != nil {
 			return nil, err
 		}
 	}
@@ -78,7 +78,9 @@ func patched(
 	return &next, nil
 }
 
-// applier returns whose fields of a live object a server-side apply of a plan replaces.
-func applier(p *plan.Plan) diff.Applier {
-	return diff.Applier{Manager: p.Manager, Updates: p.Preconditions, LastApplied: p.LastApplied}
+// applier returns whose fields of a live object the server-side apply of a step replaces.
+func applier(p *plan.Plan, step *plan.Step) diff.Applier {
+	return diff.Applier{
+		Manager: p.Manager, Updates: adoptsUpdates(p, step), LastApplied: p.LastApplied,
+	}
 }

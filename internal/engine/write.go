@@ -227,11 +227,14 @@ func write(
 		return live, err
 	case w.StreamOnce && cluster.BrokenStream(err):
 		return writeInstead(ctx, c, p, step, o)
-	case err != nil || step.Released == nil && clientSideManagers(p, step, live).Len() == 0:
+	case err != nil:
 		return live, err
-	case o.DryRun != DryRunNone:
+	case step.Have == nil:
+		return live, nil
+	case o.DryRun != DryRunNone && (adoptsUpdates(p, step) || step.Released != nil ||
+		clientSideManagers(p, step, live).Len() > 0):
 		// The server could not say it without having taken the first step.
-		return p.MigrationResult(step, live), nil
+		return p.MigrationResult(step, live, applier(p, step))
 	case clientSideManagers(p, step, live).Len() == 0:
 		return live, nil
 	default:

@@ -10,14 +10,26 @@ import (
 )
 
 // MigrationResult returns the object after a server-side apply that takes over what was applied in
-// another way. Live is the server's answer to the apply alone.
+// another way, or what its manager has updated. Live is the server's answer to the apply alone, by
+// says whose fields it takes over.
 func (p *Plan) MigrationResult(
-	step *Step, live *unstructured.Unstructured,
-) *unstructured.Unstructured {
-	if step.Released == nil {
-		return live
+	step *Step, live *unstructured.Unstructured, by diff.Applier,
+) (*unstructured.Unstructured, error) {
+	after, err := diff.AfterApply(step.Want, step.Have, by)
+	if unmerged := (*diff.MergeError)(nil); errors.As(err, &unmerged) {
+		after, err = live, nil // the server may merge what we cannot
 	}
-	return diff.WithoutFields(live, step.Released)
+	var taken *diff.FieldSet
+	if err == nil {
+		taken, err = diff.Released(step.Have, after, step.Want)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compute the change: %w", err)
+	}
+	if step.Released != nil {
+		taken = taken.Union(step.Released)
+	}
+	return diff.WithoutFields(live, taken), nil
 }
 
 // Replan returns a step decided again for the present live object, which is not nil.

@@ -268,6 +268,9 @@ type Owner struct {
 
 	// Applied are the annotations in which other owners keep what they applied to an object.
 	Applied []string `json:",omitempty"`
+	// Elsewhere are annotations of the marks of others. The annotation LastApplied of an object of
+	// theirs that has one is from before it was theirs.
+	Elsewhere []string `json:",omitempty"`
 
 	// Records are the UIDs of the objects that hold the record. What leaves the set loses its owner
 	// references to them, with the mark: it would be deleted with the record.

@@ -23,7 +23,9 @@ func (w writeMode) released(
 	var err error
 	switch {
 	case diff.ClientSideManagers(live, w.lastApplied).Len() > 0:
-		applied = appliedTo(live, w.lastApplied)
+		if applied = appliedTo(live, w.lastApplied); !w.strict {
+			applied, _, err = w.base(live)
+		}
 	case !w.strict && w.owner.Marks() && w.owner.Owns(live) &&
 		diff.IsMarkedByOthers(live, w.manager, field, key):
 		applied, err = diff.AppliedPart(live, w.manager, field, key)

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -18,6 +20,10 @@ func (w writeMode) base(
 	if live == nil {
 		return nil, false, nil
 	}
+	foreign := !w.strict && w.owner.Marks() && !w.owner.Owns(live)
+	if foreign && w.isOutdated(live) {
+		return nil, false, nil
+	}
 	if applied = appliedTo(live, w.lastApplied); applied != nil {
 		if w.keeper != nil { // nobody knows that the set applied these nulls
 			applied = diff.WithoutNulls(applied)
@@ -27,23 +33,41 @@ func (w writeMode) base(
 	if w.strict || w.lastApplied == "" || !w.owner.Marks() {
 		return nil, false, nil
 	}
-	if !w.owner.Owns(live) {
-		return w.appliedByOthers(live), false, nil
+	if foreign {
+		applied, err = w.appliedByOthers(live)
+		return applied, false, err
 	}
 	field, key := w.owner.mark()
 	applied, err = diff.AppliedPart(live, w.manager, field, key)
 	return applied, false, err
 }
 
-// appliedByOthers returns what the former owner of a live object, or kubectl, has applied to it
-// last: the base of a takeover. It is nil if that is not known.
-func (w writeMode) appliedByOthers(live *unstructured.Unstructured) *unstructured.Unstructured {
-	for _, key := range w.owner.Applied {
-		if applied := appliedTo(live, key); applied != nil {
-			return applied
+// isOutdated reports whether the owner of a live object keeps what it applied last in an annotation
+// of its own, so that one's own is from before that.
+func (w writeMode) isOutdated(live *unstructured.Unstructured) bool {
+	for _, key := range w.owner.Elsewhere {
+		if isAnnotated(live, key) && slices.Contains(w.owner.others(live, nil).Annotations, key) {
+			return true
 		}
 	}
-	return nil
+	return false
+}
+
+// appliedByOthers returns what the former owner of a live object, or kubectl, has applied to it
+// last: the base of a takeover. It is nil if that is not known.
+func (w writeMode) appliedByOthers(
+	live *unstructured.Unstructured,
+) (*unstructured.Unstructured, error) {
+	for _, key := range w.owner.Applied {
+		if applied := appliedTo(live, key); applied != nil {
+			return applied, nil
+		}
+	}
+	if w.owner.adoptionOf(live) != AdoptAll {
+		return nil, nil
+	}
+	field, key := w.owner.mark() // of another set with this format
+	return diff.AppliedPart(live, "", field, key)
 }
 
 // isTooLarge reports whether a desired object with its applied configuration has annotations that
@@ -125,5 +149,5 @@ func (p *Plan) LacksOwners(step *Step) bool {
 		return true
 	}
 	return !p.OnlyClientSide && p.LastApplied != "" && !isAnnotated(step.Have, p.LastApplied) &&
-		p.Owner.Marks() && p.Owner.Owns(step.Have)
+		p.Owner.Marks() && (p.Owner.Owns(step.Have) || p.Owner.adoptionOf(step.Have) == AdoptAll)
 }

@@ -32,6 +32,7 @@ func Format(
 				p.Owner.Annotation, p.Owner.ID = ownerKey, inv.ID
 				p.RecordNamespace = object.Ref{Kind: "Namespace", Name: inv.Ref.Namespace}
 				p.LastApplied = resource.AnnKubectlApplied
+				p.Owner.Elsewhere = []string{resource.AnnOriginal}
 			},
 			Owners: func(live, applied *unstructured.Unstructured) []owner.Owner {
 				return ownersOf(inv, live, applied)
