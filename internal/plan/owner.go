@@ -157,8 +157,8 @@ func (o Others) Removal(live, want *unstructured.Unstructured) diff.Patch {
 }
 
 // handOver adds to the patch of an object that the set takes from its owner that the fields of the
-// manager which has set the marks of this belong to the manager of the set: a later server-side apply
-// would conflict with them. If several managers own the marks, nobody knows which of them it is.
+// manager which has set the marks of this belong to the manager of the set: a later server-side
+// apply would conflict with them. If several managers own the marks, nobody knows which it is.
 func (w writeMode) handOver(
 	m merged, live *unstructured.Unstructured, former Others,
 ) (merged, error) {

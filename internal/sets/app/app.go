@@ -185,10 +185,14 @@ func (a *App) SetKinds(versions []schema.GroupVersion, kinds, unseen []schema.Gr
 	a.used = a.used.union(usedOf(versions, kinds))
 }
 
-// setRecord stores the record and what it says.
+// setRecord stores the record and what it says. The kinds and namespaces of the members belong to
+// those that it names: kapp, which reads these alone, or somebody else may have written others.
 func (a *App) setRecord(stored *unstructured.Unstructured, m Meta) {
 	stored.SetManagedFields(nil)
-	a.stored, a.Meta, a.used = stored, m, m.used()
+	a.stored = stored
+	members, _ := a.Members()
+	a.Meta = m.covering(members)
+	a.used = a.Meta.used()
 	a.history = stored.GetLabels()[LabelHistory]
 }
 

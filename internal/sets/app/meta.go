@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/muster-deploy/muster/internal/record"
 )
 
 // Meta is the content of an app's record, in kapp's JSON: the names of the fields, their order, and
@@ -68,6 +70,37 @@ func parseMeta(text string) (Meta, error) {
 			m.LabelValue, problems[0])
 	}
 	return m, nil
+}
+
+// covering returns the content with the kinds and namespaces of members, if it names kinds.
+func (m Meta) covering(members []record.Member) Meta {
+	if m.UsedGKs == nil {
+		return m
+	}
+	kinds, namespaces := map[schema.GroupKind]bool{}, map[string]bool{}
+	for _, gk := range *m.UsedGKs {
+		kinds[gk] = true
+	}
+	for _, namespace := range m.LastDeployment.Namespaces {
+		namespaces[namespace] = true
+	}
+	var more []schema.GroupKind
+	var in []string
+	for _, member := range members {
+		if gk := member.Ref.GroupKind(); !kinds[gk] {
+			kinds[gk], more = true, append(more, gk)
+		}
+		if namespace := cmp.Or(member.Ref.Namespace, clusterScope); !namespaces[namespace] {
+			namespaces[namespace], in = true, append(in, namespace)
+		}
+	}
+	if len(more) > 0 {
+		m.setUsed(m.used().union(usedOf(nil, more)))
+	}
+	if len(in) > 0 {
+		m.LastDeployment.Namespaces = sortedNames(slices.Concat(m.LastDeployment.Namespaces, in))
+	}
+	return m
 }
 
 // parseDeployment reads the text of the record of a deployment.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,6 +22,24 @@ type HiddenError struct{ Causes []string }
 
 func (e *HiddenError) Error() string {
 	return "it may have objects that cannot be listed: " + strings.Join(e.Causes, "; ")
+}
+
+// UnseenError reports objects that an app no longer describes and that cannot be listed, so that
+// they cannot be deleted.
+type UnseenError struct{ Objects []object.Ref }
+
+func (e *UnseenError) Error() string {
+	const most = 5
+	names := make([]string, 0, most)
+	for _, ref := range e.Objects[:min(len(e.Objects), most)] {
+		names = append(names, ref.String())
+	}
+	if more := len(e.Objects) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("the record has objects that are not in the files, and that cannot be listed "+
+		"to delete them: %s; nothing was changed. Whoever may list them can apply the app, and with "+
+		"--no-prune they stay", strings.Join(names, ", "))
 }
 
 // seen returns an app and its objects. hidden is a *HiddenError if it may have more; else nil.

@@ -26,10 +26,36 @@ func (s *Set) Load(ctx context.Context) (*record.State, error) {
 	if err == nil {
 		err = s.Hold(labelled)
 	}
+	if err == nil {
+		err = s.checkSeen()
+	}
 	if err != nil {
 		return nil, err
 	}
 	return stateOf(s.app, labelled), nil
+}
+
+// checkSeen returns an *UnseenError if the run would delete objects of the record that nobody has
+// found, since they cannot be listed.
+func (s *Set) checkSeen() error {
+	if s.req.Patch {
+		return nil
+	}
+	known := object.NewSet()
+	for _, obj := range slices.Concat(Unwrap(s.inputs), s.live) {
+		known.Insert(object.RefOf(obj))
+	}
+	unseen := &UnseenError{}
+	recorded, _ := s.app.Members()
+	for _, m := range recorded {
+		if !known.Has(m.Ref) && s.missed.hide(m.Ref) {
+			unseen.Objects = append(unseen.Objects, m.Ref)
+		}
+	}
+	if len(unseen.Objects) == 0 {
+		return nil
+	}
+	return unseen
 }
 
 // stateOf returns the state of an app with the given live objects.
