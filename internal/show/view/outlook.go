@@ -137,12 +137,15 @@ func (o Outlook) Comparable() (before, after *unstructured.Unstructured) {
 
 // ChangesOnlyMarks reports whether the operation leaves the object, or changes nothing of it but
 // labels and annotations that the function matches, and annotations in which tools record what they
-// applied.
+// applied. What others have changed since the plan was made does not count.
 func (o Outlook) ChangesOnlyMarks(isMark func(key string) bool) bool {
 	if o.outcome != event.Succeeded || o.Step.Have == nil || o.after == nil || o.recreates {
 		return o.Verb() == ToLeave
 	}
 	before, after := o.Step.Have.DeepCopy(), o.after.DeepCopy()
+	if len(o.Step.Patch.Data) > 0 && after.GetResourceVersion() != before.GetResourceVersion() {
+		after = o.Step.Want.DeepCopy()
+	}
 	for _, obj := range []*unstructured.Unstructured{before, after} {
 		for _, field := range []string{"labels", "annotations"} {
 			values, _, _ := unstructured.NestedMap(obj.Object, "metadata", field)
