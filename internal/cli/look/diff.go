@@ -171,7 +171,7 @@ func (f *diffFlags) compareTwo(args []string) error {
 func (f *diffFlags) states(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (*sets.States, error) {
-	r, err := f.Request(ctx, env, kube, args, nil)
+	r, err := f.FilesRequest(ctx, env, kube, args, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,6 @@ Exit codes:
 			"  " + env.Name() + " history -a web -n shop -o json\n" +
 			"  " + env.Name() + " history show wordpress 8\n" +
 			"  " + env.Name() + " history set/shop -n shop",
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.list(cmd.Context(), env, kube, args)

@@ -210,7 +210,7 @@ func (f *adoptFlags) open(
 ) (cluster.Writer, error) {
 	name, folder, app := f.names(args)
 	f.App = app // the client of apps
-	to, err := f.Request(ctx, env, kube, []string{folder}, nil)
+	to, err := f.FilesRequest(ctx, env, kube, []string{folder}, nil)
 	if err != nil {
 		return nil, err
 	}

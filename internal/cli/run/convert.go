@@ -145,7 +145,7 @@ func (f *convertFlags) run(
 func (f *convertFlags) open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (cluster.Writer, error) {
-	request, err := f.Request(ctx, env, kube, args[:1], nil)
+	request, err := f.FilesRequest(ctx, env, kube, args[:1], nil)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,6 @@ Exit codes:
 			"  " + env.Name() + " drift wordpress --audit audit.log\n" +
 			"  " + env.Name() + " drift wordpress --fix\n" +
 			"  " + env.Name() + " drift -a web -f web.yaml --accept",
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, env, kube, args)

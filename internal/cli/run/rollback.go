@@ -64,7 +64,6 @@ not have any more, Secrets whose data the history does not have, and fields that
 		Example: "  " + env.Name() + " rollback wordpress\n" +
 			"  " + env.Name() + " rollback wordpress --to 6 --dry-run\n" +
 			"  " + env.Name() + " rollback -a web -n shop --to 6 --yes",
-		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.InstallGiven = cmd.Flags().Changed("install-resource-group")

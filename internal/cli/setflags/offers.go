@@ -17,7 +17,7 @@ import (
 func (f *Flags) OfferInventory(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string, none error,
 ) error {
-	r, err := f.Request(ctx, env, kube, args, nil)
+	r, err := f.FilesRequest(ctx, env, kube, args, nil)
 	if err != nil || !env.IsInteractive() || len(r.Files) != 1 || r.Files[0] == "-" {
 		return none
 	}

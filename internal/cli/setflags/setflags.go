@@ -43,7 +43,8 @@ type Flags struct {
 	Artifacts artifactflags.Flags
 	Managed   *managed.Set // that an argument named, see UseSet; nil for none
 
-	hasArtifacts bool // the command takes artifacts
+	hasArtifacts bool   // the command takes artifacts
+	command      string // its name
 }
 
 // AddFiles adds the flags for a set with its files, which may be in an artifact.
@@ -99,6 +100,7 @@ func (f *Flags) addRecordFlag(cmd *cobra.Command) {
 }
 
 func (f *Flags) AddName(cmd *cobra.Command) {
+	f.command = cmd.Name()
 	cmd.Flags().StringVarP(&f.App, "app", "a", "",
 		"Name of the app; its record is in the namespace of -n")
 	f.Cluster.Add(cmd.Flags())
@@ -111,9 +113,19 @@ func AddSelector(cmd *cobra.Command) {
 		"Only objects that this label query selects; the same as --filter-labels (example: x=y)")
 }
 
-// Request returns the request for the set that the flags and arguments name, and fetches the
+// Request returns the request for the set that the flags, or one argument, name. It fetches the
 // artifacts among them. Readiness rules may be in ruleFiles.
 func (f *Flags) Request(
+	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
+) (sets.Request, error) {
+	if err := f.checkArguments(args); err != nil {
+		return sets.Request{}, err
+	}
+	return f.FilesRequest(ctx, env, kube, args, ruleFiles)
+}
+
+// FilesRequest is like Request, but arguments beside a flag that names the set are files of it.
+func (f *Flags) FilesRequest(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) (sets.Request, error) {
 	namespace, explicit, err := kube.Namespace()
@@ -172,7 +184,7 @@ func checkPackage(arg string) error {
 func (f *Flags) Open(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) (sets.Set, cluster.Writer, error) {
-	r, err := f.Request(ctx, env, kube, args, ruleFiles)
+	r, err := f.FilesRequest(ctx, env, kube, args, ruleFiles)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -199,7 +211,7 @@ func (f *Flags) Open(
 func (f *Flags) OpenOffline(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (sets.Set, error) {
-	r, err := f.Request(ctx, env, kube, args, nil)
+	r, err := f.FilesRequest(ctx, env, kube, args, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +262,7 @@ func (f *Flags) OpenRecord(
 func (f *Flags) OpenNamed(ctx context.Context, r sets.Request) (sets.Set, error) {
 	set, err := sets.OpenRecord(ctx, r)
 	if err != nil {
-		return nil, withHint(err, r)
+		return nil, f.withHint(err, r)
 	}
 	return set, nil
 }
@@ -340,10 +352,13 @@ func hintFolder(err error) error {
 }
 
 // withHint adds to the error of a package whose folder does not exist what could be meant.
-func withHint(err error, r sets.Request) error {
+func (f *Flags) withHint(err error, r sets.Request) error {
 	missing := (*packages.NoFolderError)(nil)
 	if !errors.As(err, &missing) {
 		return err
+	}
+	if hint := f.hintRevision(nil, missing.Folder); hint != "" {
+		return fmt.Errorf("%w%s", err, hint)
 	}
 	if hinted := hintFolder(err); hinted != err {
 		return hinted
