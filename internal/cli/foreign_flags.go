@@ -45,7 +45,7 @@ var foreignFlags = []foreignFlag{
 	{"atomic", applying, "--on-failure=rollback of apply does that"},
 	{"rollback-on-failure", applying, "--on-failure=rollback of apply does that"},
 	{"create-namespace", applying, "a namespace is created if it is one of the objects of the set"},
-	{"to-revision", []string{"rollback"}, "the revision is an argument, as in 'rollback FOLDER 7'"},
+	{"to-revision", []string{"rollback"}, "--to names the revision, as in 'rollback FOLDER --to 7'"},
 	{"cascade", []string{"destroy"}, "use --delete-propagation-policy Background, " +
 		"Foreground or Orphan"},
 	{"force", []string{"destroy"}, "objects are deleted with their own grace period; kubectl delete " +
