@@ -115,7 +115,7 @@ func GroupApps(ctx context.Context, c cluster.Writer, namespace, group string) (
 	for i, a := range found {
 		names[i] = a.Name
 	}
-	return names, err
+	return names, errors.Unwrap(err) // without the prefix of kapp
 }
 
 // listedPackage returns what the record of a package says.
@@ -157,6 +157,8 @@ func listedApp(a *app.App) Listed {
 		Created: a.Created(), Objects: -1, LastResult: Unreadable, Labels: a.Labels(), Err: a.Err,
 	}
 	if a.Err != nil {
+		named := &appSet{request: Request{App: a.Name, Namespace: a.Namespace}}
+		l.Err = named.nativeError(a.Err)
 		return l
 	}
 	l.Identity, l.LastRun = a.Selector(), a.Meta.LastDeployment.StartedAt

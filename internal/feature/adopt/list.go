@@ -196,7 +196,7 @@ func listApplySetKinds(ctx context.Context, c cluster.Reader, namespace string) 
 		found, err := applySetsIn(schema.GroupKind{Group: group, Kind: name})(ctx, c, namespace)
 		all, errs = append(all, found...), append(errs, err)
 	}
-	return all, errors.Join(errs...)
+	return all, joinDistinct(errs)
 }
 
 // objectsOf returns the listing of objects of a kind that are sets themselves.

@@ -42,7 +42,11 @@ func List(ctx context.Context, c cluster.Writer, namespace string) ([]Record, er
 				groups = append(groups, r)
 			}
 		}
-		if failed != nil {
+		switch {
+		case failed == nil:
+		case err != nil && err.Error() == failed.Error(): // no server answers
+			return groups, err
+		default:
 			return groups, errors.Join(err, failed)
 		}
 	}
