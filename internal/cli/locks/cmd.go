@@ -70,7 +70,8 @@ func (t *target) set(
 	case err != nil:
 		return set, nil, err
 	case t.app != "":
-		return app.LockSet(app.Name{Name: t.app, Namespace: namespace}), client, nil
+		set, err = appLock(ctx, client, namespace, t.app)
+		return set, client, err
 	case t.record != "":
 		set, err = recordSet(ctx, client, namespace, t.record)
 		return set, client, err
@@ -86,6 +87,26 @@ func (t *target) set(
 		return set, nil, err
 	}
 	return packages.LockSet(inv), client, nil
+}
+
+// appLock returns the app of a name. The first run of one locks it before there is a record.
+func appLock(
+	ctx context.Context, c cluster.Writer, namespace, name string,
+) (lock.Set, error) {
+	set := app.LockSet(app.Name{Name: name, Namespace: namespace})
+	if held, err := lock.Get(ctx, c, set); err != nil || held != nil {
+		return set, err
+	}
+	named, err := sets.OpenRecord(ctx, sets.Request{App: name, Namespace: namespace})
+	if err != nil {
+		return set, err
+	}
+	_, err = sets.OpenHistory(ctx, c, named)
+	none, elsewhere := (*sets.NoRecordError)(nil), (*sets.ElsewhereError)(nil)
+	if errors.As(err, &none) || errors.As(err, &elsewhere) {
+		return set, err
+	}
+	return set, nil // a record that cannot be read may be that of the app
 }
 
 // recordSet returns the package with a record. The first run of one whose files do not name the
