@@ -86,6 +86,7 @@ func ToPackage(
 	from := &appSet{request: r}
 	request := r
 	request.App, request.Files = "", []string{folder}
+	request.Enforced = false // the flag names the namespace of the record
 	h := &Handover{
 		From: from, cluster: c, now: r.Now, notice: r.Notice, begin: func() error { return nil },
 		end: func() (string, error) { return "", nil },
