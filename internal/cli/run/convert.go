@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -197,7 +199,7 @@ func (f *convertFlags) finish(ctx context.Context, env *cli.Env, text bool) erro
 		return err
 	}
 	if file != "" {
-		env.Notice("note: " + file + " does not describe an inventory any more: commit that")
+		env.Notice("note: " + withoutInventory(file) + ": commit that")
 	}
 	line := fmt.Sprintf("%s is now %s", h.From.Title(), h.To.Title())
 	if !text { // the standard output is for programs
@@ -206,4 +208,13 @@ func (f *convertFlags) finish(ctx context.Context, env *cli.Env, text bool) erro
 	}
 	fmt.Fprintln(env.Out, line)
 	return nil
+}
+
+// withoutInventory returns what was done to the file of an inventory. One that describes nothing
+// else is deleted.
+func withoutInventory(file string) string {
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		return file + " is deleted, which described the inventory"
+	}
+	return file + " does not describe an inventory any more"
 }
