@@ -187,7 +187,7 @@ func (u *unready) print(b *bytes.Buffer, now time.Time) {
 		fmt.Fprintln(b, "    waiting for it: "+strings.Join(u.Waiting, ", "))
 	}
 	if u.Next != "" {
-		fmt.Fprintln(b, "    see: "+u.Next)
+		fmt.Fprintln(b, "    next: "+u.Next)
 	}
 }
 
