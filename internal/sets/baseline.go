@@ -49,7 +49,8 @@ type Baseline struct {
 // NoRevisionError reports a set without a revision to compare with.
 type NoRevisionError struct {
 	Title string
-	Empty bool // there is none at all
+	Empty bool   // there is none at all
+	named string // the flags by which a comparison names files
 }
 
 func (e *NoRevisionError) Error() string {
@@ -57,8 +58,8 @@ func (e *NoRevisionError) Error() string {
 	if e.Empty {
 		what = "has no revision: it was deployed by another program, or without a history"
 	}
-	return fmt.Sprintf("%s %s; apply it, or compare it with its "+
-		"files (--against .)", e.Title, what)
+	return fmt.Sprintf("%s %s; apply it, or compare it with its files (--against %s%s)", e.Title, what,
+		AgainstFiles, e.named)
 }
 
 // OpenBaseline returns what a request's set is compared with: AgainstFiles, AgainstGood or the
@@ -86,7 +87,7 @@ func OpenBaseline(
 	if against == AgainstGood {
 		head, ok := history.LastApplied(heads)
 		if !ok {
-			return nil, &NoRevisionError{set.Title(), len(heads) == 0}
+			return nil, &NoRevisionError{set.Title(), len(heads) == 0, r.format().named}
 		}
 		number = head.Number
 	} else if number, err = strconv.Atoi(against); err != nil || number <= 0 {
@@ -128,8 +129,9 @@ func openFiles(
 			"files to compare with; name the folder instead, or leave out --against")
 	}
 	if len(r.Files) == 0 {
-		return nil, fmt.Errorf("no manifests are given for the %s %q: name files or folders with -f",
-			r.format().kind, r.App)
+		return nil, fmt.Errorf("--against %s compares with the files of the set, and those of the %s %q "+
+			"are not known: name them with -f, as in --against %s -f FILE", AgainstFiles,
+			r.format().kind, r.App, AgainstFiles)
 	}
 	set, err := OpenIn(ctx, c, r)
 	if err != nil {

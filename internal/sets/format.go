@@ -18,6 +18,7 @@ type format struct {
 	flag  string     // that names a set by its record
 
 	files string // what messages call its files
+	named string // the flags by which a comparison names them, after --against .
 	// listable is set if the mark of objects is a label, by which those are found that others added.
 	listable bool
 
@@ -52,8 +53,9 @@ func packageFormat() *format {
 // appFormat returns the format of apps.
 func appFormat() *format {
 	return &format{
-		kind: KindApp, owner: owner.App, flag: "-a", files: "the files", listable: true,
-		open: openApp, record: openAppRecord, openState: openAppState,
+		kind: KindApp, owner: owner.App, flag: "-a", files: "the files", named: " -f FILE",
+		listable: true,
+		open:     openApp, record: openAppRecord, openState: openAppState,
 		adoption: adoptionFormat{
 			open: openAdoptingApp, draft: draftApp, created: true,
 			marks: []string{resource.AnnIdentity}, drops: []string{resource.AnnKubectlApplied},

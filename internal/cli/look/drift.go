@@ -59,7 +59,8 @@ func (f *DriftFlags) Add(cmd *cobra.Command) {
 	f.AddArtifacts(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.Against, "against", f.Against, "What the cluster is compared with: the number "+
-		"of a revision, good for the last good one, . for the files of the set, or an artifact (oci://)")
+		"of a revision, good for the last good one, . for the files of the set (of an app: those of "+
+		"-f), or an artifact (oci://)")
 	f.include.AddTo(cmd, "include", "Count differences that are otherwise left alone")
 	flags.StringVar(&f.managers, "managers", "", "File with classes of field managers, in addition "+
 		"to the known ones")

@@ -28,7 +28,7 @@ others changed, with the program that owns it. The set is the package in a folde
 working folder), an app (-a), a package without its folder (--record), or what a Set of the
 controller keeps (set/NAME). What controllers set, such as the replicas of an autoscaler, is left
 alone and counted; --include controllers shows it. A set that another program deployed has no
-revision: compare it with its files (--against .).
+revision: compare it with its files (--against ., for an app with -f).
 
 --fix puts back what drifted, and nothing else: it makes a plan, prints it, and on a terminal runs it
 after you have confirmed it. Fields get their values back, those that others added are removed, and
