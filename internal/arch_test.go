@@ -208,6 +208,36 @@ func TestFormatQuestions(t *testing.T) {
 	}
 }
 
+// TestTextsForPeople keeps texts of clusters, records and manifests from controlling the terminal:
+// native commands print them with Env.Notice and Env.Print, or by package plaintext.
+func TestTextsForPeople(t *testing.T) {
+	raw := regexp.MustCompile(`fmt\.Fprint(f\((\w+\.)*env\.(Err|Out),.*|` +
+		`(ln)?\((\w+\.)*env\.(Err|Out), *[^"\n]*\))`)
+	forms := []string{ // JSON, digests, and what is printable already
+		"cli/artifacts/pull.go", "cli/artifacts/push.go", "cli/look/drift_documents.go",
+		"cli/look/tree.go", "cli/options.go", "cli/packageflags", "cli/run/approve.go", "cli/run/drift_accept.go",
+		"cli/run/managed.go", "cli/version.go",
+	}
+	walked := 0
+	err := filepath.WalkDir("cli", func(name string, d fs.DirEntry, err error) error {
+		name = filepath.ToSlash(name)
+		if err != nil || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		walked++
+		text, err := os.ReadFile(name)
+		for _, found := range raw.FindAllString(string(text), -1) {
+			if !strings.Contains(found, "plaintext.") && !hasPrefix(name, forms) {
+				t.Errorf("internal/%s prints a text as it came: %s", name, found)
+			}
+		}
+		return err
+	})
+	if err != nil || walked == 0 {
+		t.Fatalf("read %d files: %v", walked, err)
+	}
+}
+
 // TestDependencies keeps what is heavy or another deployer's engine out of the tool's module.
 func TestDependencies(t *testing.T) {
 	refused := map[string]string{

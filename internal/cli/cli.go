@@ -103,7 +103,15 @@ func (e *Env) Name() string {
 }
 
 // Notice prints lines for the user on the standard error.
-func (e *Env) Notice(text string) { fmt.Fprintln(e.Err, plaintext.Printable(text)) }
+func (e *Env) Notice(text string) { fmt.Fprintln(e.Err, plaintext.Text(text)) }
+
+// Print prints lines for people on the standard output.
+func (e *Env) Print(text string) error {
+	if _, err := fmt.Fprintln(e.Out, plaintext.Text(text)); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}
 
 // Exit codes, as every command's help lists them.
 const (
@@ -275,7 +283,8 @@ func (e *Env) crash(cause any, stack []byte) {
 	if terminal, ok := out.(*view.TerminalWriter); ok {
 		out = terminal.Out
 	}
-	fmt.Fprintf(out, "error: internal error: %v; GOTRACEBACK=all prints where\n", cause)
+	fmt.Fprintf(out, "error: internal error: %s; GOTRACEBACK=all prints where\n",
+		plaintext.Text(fmt.Sprint(cause)))
 	if e.Getenv("GOTRACEBACK") != "" {
 		fmt.Fprintf(out, "%s", stack)
 	}
@@ -363,7 +372,7 @@ that you give to any set of manifests.`,
 func (e *Env) PrintError(err error, isJSON bool) int {
 	unwritten := (*OutputError)(nil)
 	if errors.As(err, &unwritten) && unwritten.Result != nil {
-		fmt.Fprintln(e.Err, "error:", plaintext.Printable(unwritten.Error()))
+		fmt.Fprintln(e.Err, "error:", plaintext.Text(unwritten.Error()))
 		return e.PrintError(unwritten.Result, isJSON)
 	}
 	result, withText, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
@@ -395,9 +404,9 @@ func (e *Env) PrintError(err error, isJSON bool) int {
 		_ = view.JSONLines{Out: e.Out, Now: e.Now}.Fail(text) // the text below matters more
 	}
 	if code == ExitError && errors.As(err, &withText) {
-		fmt.Fprint(e.Err, plaintext.Printable(withText.Text))
+		fmt.Fprint(e.Err, plaintext.Text(withText.Text))
 	} else {
-		fmt.Fprintln(e.Err, "error:", plaintext.Printable(text))
+		fmt.Fprintln(e.Err, "error:", plaintext.Text(text))
 	}
 	return code
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 )
 
 // IsInteractive reports whether somebody can be asked: the standard input and output are a
@@ -36,7 +38,7 @@ func (q Question) String() string {
 // the input is no.
 func (e *Env) Confirm(ctx context.Context, q Question) (bool, error) {
 	answer, err := e.Ask(ctx, func() (string, error) {
-		fmt.Fprint(e.Err, q)
+		fmt.Fprint(e.Err, plaintext.Line(q.String()))
 		answers := make(chan string, 1)
 		// A read of a terminal cannot be cancelled: if the context ends first, the goroutine ends with
 		// the process.

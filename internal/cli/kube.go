@@ -325,7 +325,7 @@ func (k *Kube) warnOnce(line string) {
 			k.warned = map[string]bool{}
 		}
 		k.warned[line] = true
-		fmt.Fprintln(k.env.Err, plaintext.Printable(line))
+		fmt.Fprintln(k.env.Err, plaintext.Message(line))
 	}
 }
 
@@ -362,6 +362,6 @@ func trace(out io.Writer) func(cluster.Request) {
 	return func(r cluster.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintln(out, r)
+		fmt.Fprintln(out, plaintext.Message(fmt.Sprint(r)))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -55,11 +54,11 @@ func (f LockFlags) Acquire(
 	options := lock.Options{
 		Holder: f.holder(env, command), Wait: f.Timeout, Supersede: f.Supersede, Manager: lockManager,
 		Waiting: func(h lock.Holder) {
-			fmt.Fprintf(env.Err, "waiting for %s\n", h.Describe(env.Now()))
+			env.Notice("waiting for " + h.Describe(env.Now()))
 		},
 	}
 	if !f.Quiet {
-		options.Forbidden = func(e *lock.ForbiddenError) { fmt.Fprintln(env.Err, "note: "+e.Error()) }
+		options.Forbidden = func(e *lock.ForbiddenError) { env.Notice("note: " + e.Error()) }
 	}
 	held, run, err := lock.AcquireIfPossible(ctx, c, set, options)
 	if held == nil {
@@ -69,9 +68,9 @@ func (f LockFlags) Acquire(
 		lost, superseded := (*lock.LostError)(nil), (*lock.SupersededError)(nil)
 		switch cause := context.Cause(run); {
 		case errors.As(cause, &superseded):
-			fmt.Fprintln(env.Err, "interrupted: "+cause.Error())
+			env.Notice("interrupted: " + cause.Error())
 		case errors.As(cause, &lost): // the error of the command says to whom
-			fmt.Fprintln(env.Err, "interrupted: the lock is lost: no more writes are begun")
+			env.Notice("interrupted: the lock is lost: no more writes are begun")
 		}
 	})
 	return held, run, nil

@@ -34,19 +34,27 @@ const (
 // direction of text and what is no text are replaced, and the middle of a long text is left out.
 func Line(text string) string {
 	text = strings.ToValidUTF8(text, string(unicode.ReplacementChar))
-	if head, tail := lineHead, len(text)-lineTail; head < tail {
-		for !utf8.RuneStart(text[head]) {
-			head--
-		}
-		for !utf8.RuneStart(text[tail]) {
-			tail++
-		}
-		text = text[:head] + " … " + text[tail:]
-	}
+	text = withoutMiddle(text, lineHead, lineTail)
 	return strings.Map(func(r rune) rune {
 		if controls(r) {
 			return unicode.ReplacementChar
 		}
 		return r
 	}, text)
+}
+
+// withoutMiddle returns a text of valid UTF-8 without its middle if it is longer than the bytes of
+// its beginning and of its end that are kept.
+func withoutMiddle(text string, head, tail int) string {
+	end := len(text) - tail
+	if head >= end {
+		return text
+	}
+	for !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for !utf8.RuneStart(text[end]) {
+		end++
+	}
+	return text[:head] + " … " + text[end:]
 }

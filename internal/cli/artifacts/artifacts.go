@@ -113,7 +113,8 @@ func printTagged(env *cli.Env, tagged []artifact.Tagged) error {
 				revision += "-" + dirty
 			}
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", t.Tag, age, plaintext.Printable(revision), t.Digest)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", plaintext.Line(t.Tag), age,
+			plaintext.Line(revision), plaintext.Line(t.Digest))
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write the output: %w", err)

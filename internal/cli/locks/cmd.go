@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/lock"
@@ -81,7 +82,7 @@ func (t *target) set(
 		folder = args[0]
 	}
 	inv, err := packages.OpenInventory(ctx, packages.Input{
-		Folder: folder, Stream: env.In, Notice: func(text string) { fmt.Fprintln(env.Err, text) },
+		Folder: folder, Stream: env.In, Notice: env.Notice,
 	})
 	if err != nil {
 		return set, nil, err
@@ -162,12 +163,10 @@ Exit codes:
 				return cli.Encode(env.Out, t.output.Value, info)
 			}
 			if info == nil {
-				fmt.Fprintf(env.Out, "%s is not locked\n", set.Name)
-				return nil
+				return env.Print(set.Name + " is not locked")
 			}
-			fmt.Fprintf(env.Out, "%s is locked by %s, renewed %s ago\n", set.Name,
-				info.Holder.Describe(env.Now()), age(env, info.Renewed))
-			return nil
+			return env.Print(fmt.Sprintf("%s is locked by %s, renewed %s ago", set.Name,
+				info.Holder.Describe(env.Now()), age(env, info.Renewed)))
 		},
 	}
 	t.add(cmd)
@@ -200,12 +199,10 @@ Exit codes:
 			case err != nil:
 				return err
 			case info == nil:
-				fmt.Fprintf(env.Out, "%s is not locked\n", set.Name)
-			default:
-				fmt.Fprintf(env.Out, "%s unlocked; it was locked by %s\n", set.Name,
-					info.Holder.Describe(env.Now()))
+				return env.Print(set.Name + " is not locked")
 			}
-			return nil
+			return env.Print(fmt.Sprintf("%s unlocked; it was locked by %s", set.Name,
+				info.Holder.Describe(env.Now())))
 		},
 	}
 	t.add(cmd)
@@ -260,14 +257,14 @@ func runLocks(
 		return cli.Encode(env.Out, output, locks)
 	}
 	if len(locks) == 0 {
-		fmt.Fprintln(env.Err, "No locks found")
+		env.Notice("No locks found")
 		return nil
 	}
 	table := tabwriter.NewWriter(env.Out, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(table, "NAMESPACE\tSET\tHOLDER\tRENEWED")
 	for _, one := range locks {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.Namespace, one.Set,
-			one.Holder.Describe(env.Now()), age(env, one.Renewed))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.Namespace, plaintext.Line(one.Set),
+			plaintext.Line(one.Holder.Describe(env.Now())), age(env, one.Renewed))
 	}
 	return table.Flush()
 }

@@ -133,7 +133,7 @@ func (f *checkAccessFlags) print(
 			lines = []string{report.Set + ": no permission is missing"}
 		}
 		for _, line := range lines {
-			if _, err := fmt.Fprintln(env.Out, line); err != nil {
+			if err := env.Print(line); err != nil {
 				return err
 			}
 		}

@@ -147,8 +147,7 @@ func (r *DriftResult) github(env *cli.Env) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(env.Out, r.summary())
-	return err
+	return env.Print(r.summary())
 }
 
 // markdown prints a table of the fields that drifted.

@@ -34,7 +34,7 @@ func (r *DriftResult) Print(out io.Writer, now time.Time) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(out, r.summary())
+	_, err := fmt.Fprintln(out, plaintext.Text(r.summary()))
 	return err
 }
 
@@ -58,7 +58,7 @@ func printObject(out io.Writer, o *drift.Object, now time.Time) error {
 	if o.Person != nil {
 		line += ", " + personText(o.Person)
 	}
-	if _, err := fmt.Fprintln(out, plaintext.Printable(line)); err != nil {
+	if _, err := fmt.Fprintln(out, plaintext.Line(line)); err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
@@ -66,8 +66,8 @@ func printObject(out io.Writer, o *drift.Object, now time.Time) error {
 		if f.Left != "" && f.Kind == drift.Added {
 			continue
 		}
-		fmt.Fprintf(table, "    %s\t%s\t%s\n", plaintext.Printable(f.Path),
-			plaintext.Printable(changeText(&f)), plaintext.Printable(whoText(&f, now)))
+		fmt.Fprintf(table, "    %s\t%s\t%s\n", plaintext.Line(f.Path),
+			plaintext.Line(changeText(&f)), plaintext.Line(whoText(&f, now)))
 	}
 	return table.Flush()
 }

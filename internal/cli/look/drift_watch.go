@@ -88,7 +88,7 @@ func (f *DriftFlags) printChanges(env *cli.Env, before, now []drift.Object) erro
 			if err := json.NewEncoder(cli.Raw(env.Out)).Encode(item); err != nil {
 				return err
 			}
-		} else if _, err := fmt.Fprintf(env.Out, "= %s   as it was deployed\n", o.Ref); err != nil {
+		} else if err := env.Print("= " + o.Ref.String() + "   as it was deployed"); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package look
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
@@ -162,7 +162,7 @@ func (f *inspectFlags) printNames(
 		return err
 	}
 	for _, ref := range slices.SortedFunc(slices.Values(m.All.Refs()), object.Compare) {
-		if _, err := fmt.Fprintln(env.Out, ref.Short()); err != nil {
+		if err := env.Print(plaintext.Line(ref.Short())); err != nil {
 			return err
 		}
 	}

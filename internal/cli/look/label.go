@@ -2,7 +2,6 @@ package look
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -51,8 +50,5 @@ func printMark(
 		env.Notice("note: this is an annotation, which kubectl cannot select; muster inspect lists " +
 			"the objects")
 	}
-	if _, err := fmt.Fprintln(env.Out, mark.Text); err != nil {
-		return fmt.Errorf("write the output: %w", err)
-	}
-	return nil
+	return env.Print(mark.Text)
 }

@@ -140,7 +140,7 @@ func (f *listFlags) print(env *cli.Env, listed []sets.Listed) error {
 	switch f.output.Value {
 	case outputName:
 		for _, l := range listed {
-			if _, err := fmt.Fprintf(env.Out, "%s/%s\n", l.Kind, l.Name); err != nil {
+			if err := env.Print(plaintext.Line(l.Kind + "/" + l.Name)); err != nil {
 				return err
 			}
 		}
@@ -175,13 +175,13 @@ func (f *listFlags) table(env *cli.Env, listed []sets.Listed) error {
 	for _, l := range listed {
 		fmt.Fprintf(table, "%s\t", l.Kind)
 		if f.all {
-			fmt.Fprintf(table, "%s\t", plaintext.Printable(toolOf(l)))
+			fmt.Fprintf(table, "%s\t", plaintext.Line(toolOf(l)))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s", known(l.Namespace), l.Name,
-			countText(l.Objects), known(string(l.LastResult)), ageText(env, l.Created))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s", known(l.Namespace), plaintext.Line(l.Name),
+			countText(l.Objects), known(plaintext.Line(string(l.LastResult))), ageText(env, l.Created))
 		if wide {
 			fmt.Fprintf(table, "\t%s\t%s\t%s", ageText(env, l.LastRun), l.Record.Short(),
-				known(plaintext.Printable(l.Identity)))
+				known(plaintext.Line(l.Identity)))
 		}
 		fmt.Fprintln(table)
 	}

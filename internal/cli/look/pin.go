@@ -96,9 +96,5 @@ func (f *showHistoryFlags) pin(
 	if head.Pinned == pinned {
 		already = " already"
 	}
-	_, err = fmt.Fprintf(env.Out, "revision %d is%s %s\n", head.Number, already, state)
-	if err != nil {
-		return fmt.Errorf("write the output: %w", err)
-	}
-	return nil
+	return env.Print(fmt.Sprintf("revision %d is%s %s", head.Number, already, state))
 }

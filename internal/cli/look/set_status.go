@@ -38,7 +38,7 @@ func PrintSet(env *cli.Env, out io.Writer, s *managed.Set) error {
 	if s == nil {
 		return nil
 	}
-	_, err := fmt.Fprintln(out, strings.Join(setLines(env, s, nil), "\n"))
+	_, err := fmt.Fprintln(out, plaintext.Text(strings.Join(setLines(env, s, nil), "\n")))
 	if err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}

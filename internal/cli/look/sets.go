@@ -92,7 +92,7 @@ func (f *setsFlags) print(env *cli.Env, found []managed.Set) error {
 		return cli.Encode(env.Out, f.output.Value, document)
 	case outputName:
 		for _, s := range found {
-			if _, err := fmt.Fprintln(env.Out, s.Title()); err != nil {
+			if err := env.Print(s.Title()); err != nil {
 				return err
 			}
 		}
@@ -117,7 +117,7 @@ func (f *setsFlags) table(env *cli.Env, found []managed.Set) error {
 			fmt.Fprintf(table, "%s\t", s.Namespace)
 		}
 		ready, message := s.Ready()
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", s.Name, known(mode), ready,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", s.Name, known(plaintext.Line(mode)), ready,
 			s.Status.Objects.Ready, s.Status.Objects.Total,
 			known(shortRevision(s.Status.Revision.Applied)), ageText(env, s.Created),
 			plaintext.Line(message))

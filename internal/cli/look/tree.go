@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/cluster"
@@ -212,6 +213,9 @@ func (p *treePrinter) printChanges(roots []*livetree.Node) error {
 				return err
 			}
 			line = string(text)
+		}
+		if !document {
+			line = plaintext.Message(line)
 		}
 		if _, err := fmt.Fprintln(p.env.Out, line); err != nil {
 			return fmt.Errorf("write the output: %w", err)

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/muster-deploy/muster/internal/base/limit"
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/engine"
@@ -141,7 +142,7 @@ func printUnreachable(side io.Writer, next event.Sink) event.Sink {
 		if e.Err == nil {
 			next(e)
 		} else if text != printed {
-			fmt.Fprintln(side, text)
+			fmt.Fprintln(side, plaintext.Message(text))
 		}
 		printed = text
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/output"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
@@ -268,7 +267,7 @@ func titleOf(from *adopt.Set) string {
 func (f *adoptFlags) complete(ctx context.Context, env *cli.Env, text bool) error {
 	a := f.adoption
 	if err := a.Finish(ctx); err != nil {
-		fmt.Fprintln(env.Err, "error:", plaintext.Printable(err.Error()))
+		env.Notice("error: " + err.Error())
 		return &cli.ResultError{Interrupted: errors.Is(err, context.Canceled)}
 	}
 	line := fmt.Sprintf("%s is now %s", a.From.Title, a.To.Title())
@@ -276,6 +275,5 @@ func (f *adoptFlags) complete(ctx context.Context, env *cli.Env, text bool) erro
 		env.Notice(line)
 		return nil
 	}
-	fmt.Fprintln(env.Out, line)
-	return nil
+	return env.Print(line)
 }

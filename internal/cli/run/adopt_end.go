@@ -41,8 +41,7 @@ func (f *adoptFlags) end(
 				return err
 			}
 		}
-		fmt.Fprintln(env.Out, question+"? (dry run)")
-		return nil
+		return env.Print(question + "? (dry run)")
 	}
 	if err := refuseManaged(ctx, env, c, recordsOf(adopted.Locks()...)); err != nil {
 		return err
@@ -81,8 +80,7 @@ func (f *adoptFlags) endLocked(
 		if err := adopted.Finish(ctx); err != nil {
 			return err
 		}
-		fmt.Fprintf(env.Out, "the adoption of %s by %s is final\n", adopted.From(), set.Title())
-		return nil
+		return env.Print(fmt.Sprintf("the adoption of %s by %s is final", adopted.From(), set.Title()))
 	}
 	others, err := adopted.Undo(ctx)
 	if err != nil {
@@ -91,6 +89,5 @@ func (f *adoptFlags) endLocked(
 	for _, ref := range others {
 		env.Notice(fmt.Sprintf("note: %s was deleted or replaced, and was left alone", ref))
 	}
-	fmt.Fprintf(env.Out, "%s is %s again\n", set.Title(), adopted.From())
-	return nil
+	return env.Print(fmt.Sprintf("%s is %s again", set.Title(), adopted.From()))
 }

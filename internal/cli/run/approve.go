@@ -56,7 +56,7 @@ func approve(
 		return err
 	}
 	if done {
-		return printLine(env, fmt.Sprintf("%s: plan %s is approved already", a.set.Title(), plan.Digest))
+		return env.Print(fmt.Sprintf("%s: plan %s is approved already", a.set.Title(), plan.Digest))
 	}
 	if err := a.printPlan(ctx, env); err != nil {
 		return err
@@ -83,7 +83,7 @@ func approve(
 		env.Notice("note: " + a.set.Title() + " is suspended: the plan runs after " +
 			env.Command("resume", a.set.Title()))
 	}
-	return printLine(env, fmt.Sprintf("%s: plan %s approved", a.set.Title(), plan.Digest))
+	return env.Print(fmt.Sprintf("%s: plan %s approved", a.set.Title(), plan.Digest))
 }
 
 // checkApproval returns an error unless a plan of the Set waits, and is the one with the digest if
@@ -134,6 +134,6 @@ func (a setArgument) printPlan(ctx context.Context, env *cli.Env) error {
 	if plan.Summary == "" {
 		return errors.New("the plan has no summary")
 	}
-	return printLine(env, fmt.Sprintf("%s: %s (plan %s)", a.set.Title(),
+	return env.Print(fmt.Sprintf("%s: %s (plan %s)", a.set.Title(),
 		plaintext.Line(plan.Summary), plan.Digest))
 }

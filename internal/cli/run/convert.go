@@ -206,8 +206,7 @@ func (f *convertFlags) finish(ctx context.Context, env *cli.Env, text bool) erro
 		env.Notice(line)
 		return nil
 	}
-	fmt.Fprintln(env.Out, line)
-	return nil
+	return env.Print(line)
 }
 
 // withoutInventory returns what was done to the file of an inventory. One that describes nothing

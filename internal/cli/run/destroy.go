@@ -195,8 +195,8 @@ func (f *destroyFlags) checkAbsent(
 		}
 	}
 	namespace, _ := set.Name()
-	fmt.Fprintf(env.Err, "there is no record of %s in namespace %s: nothing to delete\n",
-		set.Title(), namespace)
+	env.Notice(fmt.Sprintf("there is no record of %s in namespace %s: nothing to delete",
+		set.Title(), namespace))
 	elsewhere := (*sets.ElsewhereError)(nil)
 	if _, err := set.Targets(ctx, c); errors.As(err, &elsewhere) {
 		env.Notice("note: " + elsewhere.Hint())

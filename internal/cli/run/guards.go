@@ -66,7 +66,7 @@ func printHeld(env *cli.Env, held []object.Ref) {
 	if len(held) == 0 {
 		return
 	}
-	fmt.Fprintln(env.Err, heldTitle)
+	env.Notice(heldTitle)
 	for _, ref := range held {
 		env.Notice("- " + ref.String())
 	}

@@ -132,7 +132,7 @@ func (r run) agrees(ctx context.Context, q question) (bool, error) {
 	for _, line := range q.notes() {
 		r.env.Notice(line)
 	}
-	fmt.Fprintln(r.env.Err, q.asked.String()+answer)
+	r.env.Notice(q.asked.String() + answer)
 	return cli.IsYes(answer), err
 }
 

@@ -142,15 +142,7 @@ func suspend(
 	} else if err := managed.Suspend(ctx, a.client, a.set, suspended); err != nil {
 		return err
 	}
-	return printLine(env, fmt.Sprintf("%s %s%s", a.set.Title(), state, already))
-}
-
-// printLine prints the result of a command.
-func printLine(env *cli.Env, line string) error {
-	if _, err := fmt.Fprintln(env.Out, line); err != nil {
-		return fmt.Errorf("write the output: %w", err)
-	}
-	return nil
+	return env.Print(fmt.Sprintf("%s %s%s", a.set.Title(), state, already))
 }
 
 // setLine is a line of JSON about a Set.
@@ -165,5 +157,8 @@ func printJSONLine(env *cli.Env, value any) error {
 	if err != nil {
 		return err
 	}
-	return printLine(env, string(text))
+	if _, err := fmt.Fprintln(env.Out, string(text)); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
 }

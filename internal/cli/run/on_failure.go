@@ -168,16 +168,16 @@ func (f *applyFlags) recover(
 	incomplete := (*cli.ResultError)(nil)
 	switch {
 	case err == nil:
-		fmt.Fprintf(env.Err, "error: the run failed (revision %d); the set was rolled back to revision "+
-			"%d\n", failed, back.good)
+		env.Notice(fmt.Sprintf("error: the run failed (revision %d); the set was rolled back to "+
+			"revision %d", failed, back.good))
 		return &cli.ExitCodeError{Code: cli.ExitRolledBack}
 	case errors.As(err, &incomplete) && incomplete.Interrupted:
-		fmt.Fprintf(env.Err, "error: the run failed (revision %d), and its rollback to revision %d was "+
-			"interrupted; rollback --to %[2]d continues\n", failed, back.good)
+		env.Notice(fmt.Sprintf("error: the run failed (revision %d), and its rollback to revision %d "+
+			"was interrupted; rollback --to %[2]d continues", failed, back.good))
 		return err
 	case incomplete != nil:
-		fmt.Fprintf(env.Err, "error: the run failed (revision %d), and so did its rollback to revision "+
-			"%d; rollback --to %[2]d tries again\n", failed, back.good)
+		env.Notice(fmt.Sprintf("error: the run failed (revision %d), and so did its rollback to "+
+			"revision %d; rollback --to %[2]d tries again", failed, back.good))
 		return err
 	}
 	return fmt.Errorf("the run failed (revision %d), and so did its rollback to revision %d: %w",

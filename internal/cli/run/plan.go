@@ -125,13 +125,13 @@ func (f *planFlags) run(cmd *cobra.Command, env *cli.Env, kube *cli.Kube, args [
 	}
 	result := f.result(outlooks)
 	if text := shortfall(outlooks, op.Plan.Owner); text != "" {
-		fmt.Fprintln(env.Err, "error: "+text)
+		env.Notice("error: " + text)
 	}
 	if f.out == "" {
 		return result
 	}
 	if failing := (*cli.ResultError)(nil); errors.As(result, &failing) {
-		fmt.Fprintln(env.Err, "the plan is not saved, because an object would not be applied or pruned")
+		env.Notice("the plan is not saved, because an object would not be applied or pruned")
 		return result
 	}
 	s, err := op.Save(ctx, cli.Version())

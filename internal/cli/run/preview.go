@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
@@ -52,7 +51,7 @@ func (f *applyFlags) preview(
 	}
 	result := p.result(outlooks)
 	if text := shortfall(outlooks, op.Plan.Owner); text != "" {
-		fmt.Fprintln(env.Err, "error: "+text)
+		env.Notice("error: " + text)
 	}
 	if result != nil {
 		return result

@@ -115,7 +115,7 @@ func (p *reconcilePrinter) fail(outcome, line string) error {
 
 func (p *reconcilePrinter) line(text string) {
 	if p.failed == nil {
-		p.failed = printLine(p.env, text)
+		p.failed = p.env.Print(text)
 	}
 	p.stopIfFailed()
 }

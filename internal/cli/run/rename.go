@@ -110,11 +110,9 @@ func (f *renameFlags) run(
 		return err
 	}
 	if !changed {
-		fmt.Fprintf(env.Out, "%s is called %s already\n", set.Title(), target)
-		return nil
+		return env.Print(fmt.Sprintf("%s is called %s already", set.Title(), target))
 	}
-	fmt.Fprintf(env.Out, "%s renamed to %s\n", set.Title(), target)
-	return nil
+	return env.Print(fmt.Sprintf("%s renamed to %s", set.Title(), target))
 }
 
 // locked renames a set while both its names are locked.

@@ -426,12 +426,12 @@ func (r run) start(ctx context.Context, op *sets.Recorder, held *lock.Lock) erro
 	if errors.As(err, &incomplete) {
 		word.Print(r.env.Err, r.env.Now().Sub(began))
 		if refused && r.access != "" {
-			fmt.Fprintln(r.env.Err, "next: "+r.access)
+			r.env.Notice("next: " + r.access)
 		}
 	}
 	if incomplete != nil && errors.Is(context.Cause(ctx), engine.ErrOutOfTime) {
-		fmt.Fprintf(r.env.Err, "error: the run has not ended within --timeout %s; %s\n", r.timeout,
-			afterTimeout(op.Plan, wrote))
+		r.env.Notice(fmt.Sprintf("error: the run has not ended within --timeout %s; %s", r.timeout,
+			afterTimeout(op.Plan, wrote)))
 		return &cli.ResultError{}
 	}
 	return err
@@ -465,8 +465,8 @@ func writesObjects(p *plan.Plan) bool {
 // printForgotten prints the objects that leave the record because their kind does not exist.
 func printForgotten(env *cli.Env, p *plan.Plan) {
 	for _, ref := range p.Forgotten {
-		fmt.Fprintf(env.Err, "%s is removed from the record: the cluster does not have the kind %s any "+
-			"more, or has it with another scope, so the object does not exist\n", ref.Short(),
-			ref.GroupKind())
+		env.Notice(fmt.Sprintf("%s is removed from the record: the cluster does not have the kind %s "+
+			"any more, or has it with another scope, so the object does not exist", ref.Short(),
+			ref.GroupKind()))
 	}
 }

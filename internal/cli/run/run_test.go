@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
@@ -122,5 +123,18 @@ func TestNotBegun(t *testing.T) {
 		if err := r.notBegun(limited, late); err == nil || err.Error() != want {
 			t.Errorf("%v: %v, want %s", late, err, want)
 		}
+	}
+}
+
+// TestPrintForgotten: what a record says of objects controls no terminal.
+func TestPrintForgotten(t *testing.T) {
+	var out bytes.Buffer
+	env := &cli.Env{Err: &out}
+	printForgotten(env, &plan.Plan{Forgotten: []object.Ref{
+		{Group: "a\x1b[2J", Kind: "K\u202e", Name: "n"},
+	}})
+	if text := out.String(); strings.ContainsAny(text, "\x1b\u202e") ||
+		!strings.Contains(text, "K�.a�[2J any more") {
+		t.Errorf("printed %q", text)
 	}
 }

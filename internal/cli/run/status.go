@@ -102,7 +102,7 @@ func (f *statusFlags) run(
 		return err
 	}
 	if f.output.Value != view.OutputJSON {
-		if err := printLine(env, f.Managed.Title()+" has deployed nothing yet"); err != nil {
+		if err := env.Print(f.Managed.Title() + " has deployed nothing yet"); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (f *statusFlags) printElsewhere(env *cli.Env, err error) error {
 	if err := f.printSet(env); err != nil || f.output.Value == view.OutputJSON {
 		return err
 	}
-	return printLine(env, err.Error())
+	return env.Print(err.Error())
 }
 
 // printSet prints what the Set says about itself, if the command is about one: as a line of JSON of

@@ -128,5 +128,5 @@ func refuse(outlooks []view.Outlook, command string, refused *sets.ValidationErr
 }
 
 func (v *validateFlag) warn(env *cli.Env, text string) {
-	fmt.Fprintln(env.Err, plaintext.Printable("Warning: "+text))
+	env.Notice("Warning: " + text)
 }

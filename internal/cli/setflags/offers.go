@@ -28,8 +28,7 @@ func (f *Flags) OfferInventory(
 	if err := i.CheckName(ctx, env, kube); err != nil {
 		return fmt.Errorf("%w of init", err)
 	}
-	fmt.Fprintf(env.Err, "%s has no inventory, which names the record of what is deployed.\n",
-		r.Files[0])
+	env.Notice(r.Files[0] + " has no inventory, which names the record of what is deployed.")
 	yes, err := env.Confirm(ctx, cli.Question{
 		What: fmt.Sprintf("Create %s (%s in namespace %s)", i.Path, i.Name, i.Namespace),
 	})
