@@ -43,6 +43,9 @@ for its objects. The set is the package in a folder (default: the working folder
 input (-), an app (-a), a package without its folder (--record), or what a Set of the controller
 keeps (set/NAME).
 
+Control characters in the lines, such as those of colours, are replaced, wherever the output goes:
+kubectl logs prints them.
+
 Exit codes:
   0    the logs were printed, also if there are no pods
   1    a log could not be read: the error says why; with --previous: no container was restarted
@@ -137,7 +140,7 @@ func (f *logsFlags) run(ctx context.Context, env *cli.Env, kube *cli.Kube, args 
 	case p.failed || p.absent && !p.started:
 		return &cli.ExitCodeError{Code: cli.ExitError}
 	case found == 0 && len(f.pods)+len(f.containers) == 0 && f.selector == "":
-		fmt.Fprintf(env.Err, "no pods of %s found\n", set.Title())
+		env.Notice("no pods of " + set.Title() + " found")
 	case found == 0:
 		return fmt.Errorf("no such pods or containers of %s found", set.Title())
 	}
@@ -157,14 +160,14 @@ type logPrinter struct {
 	absent  bool // a container has no previous log
 }
 
-// Line prints a line of a log.
+// Line prints a line of a log, without control characters: kubectl prints them.
 func (p *logPrinter) Line(c podlogs.Container, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.prefix {
 		text = "[pod/" + c.Pod.Name + "/" + c.Name + "] " + text
 	}
-	_, err := fmt.Fprintln(p.env.Out, strings.TrimSuffix(text, "\n"))
+	_, err := fmt.Fprintln(p.env.Out, plaintext.Printable(strings.TrimRight(text, "\r\n")))
 	p.broken = cmp.Or(p.broken, err)
 }
 
@@ -175,13 +178,13 @@ func (p *logPrinter) Event(c podlogs.Container, e podlogs.Event, err error) {
 	p.started, p.absent = p.started || e == podlogs.Started, p.absent || e == podlogs.Absent
 	switch {
 	case e == podlogs.Absent:
-		fmt.Fprintf(p.env.Err, "container %q in pod %q was not restarted: it has no previous log\n",
-			c.Name, c.Pod.Name)
+		p.env.Notice(fmt.Sprintf("container %q in pod %q was not restarted: it has no previous log",
+			c.Name, c.Pod.Name))
 	case e == podlogs.Waiting && err == nil:
-		fmt.Fprintf(p.env.Err, "container %q in pod %q is waiting to start\n", c.Name, c.Pod.Name)
+		p.env.Notice(fmt.Sprintf("container %q in pod %q is waiting to start", c.Name, c.Pod.Name))
 	case err != nil:
 		p.failed = true
-		fmt.Fprintf(p.env.Err, "error: %s\n", plaintext.Printable(err.Error()))
+		p.env.Notice("error: " + err.Error())
 	}
 }
 
@@ -190,5 +193,5 @@ func (p *logPrinter) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed = true
-	fmt.Fprintf(p.env.Err, "error: %s\n", plaintext.Printable(err.Error()))
+	p.env.Notice("error: " + err.Error())
 }
