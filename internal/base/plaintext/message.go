@@ -12,7 +12,7 @@ const (
 	textLineHead = 3000
 	textLineTail = 500
 	maxText      = 64 << 10
-	maxMessage   = 8 << 10
+	maxMessage   = 16 << 10
 )
 
 // continued is the indentation of the second line of a message, and of those after it.

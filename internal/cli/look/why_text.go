@@ -93,7 +93,7 @@ func newEvidence(v history.Evidence) *unready {
 // print prints the explanation for people.
 func (e *explanation) print(env *cli.Env) error {
 	var b bytes.Buffer
-	fmt.Fprintln(&b, e.headline(env))
+	fmt.Fprintln(&b, plaintext.Message(e.headline(env)))
 	if e.keeper != nil {
 		explained := map[string]bool{}
 		for _, u := range e.Objects {
@@ -102,11 +102,11 @@ func (e *explanation) print(env *cli.Env) error {
 		fmt.Fprintln(&b, strings.Join(setLines(env, e.keeper, explained), "\n"))
 	}
 	if e.Run != nil {
-		fmt.Fprintln(&b, runText(e.Run, env.Now()))
+		fmt.Fprintln(&b, plaintext.Message(runText(e.Run, env.Now())))
 	}
 	if len(e.Objects) == 0 {
 		for _, failure := range e.Failures {
-			fmt.Fprintln(&b, "- "+failure)
+			fmt.Fprintln(&b, plaintext.Message("- "+failure))
 		}
 	}
 	for _, u := range e.Objects {
@@ -154,6 +154,7 @@ func (e *explanation) headline(env *cli.Env) string {
 
 // print prints an object.
 func (u *unready) print(b *bytes.Buffer, now time.Time) {
+	add := func(line string) { fmt.Fprintln(b, plaintext.Message(line)) }
 	line := u.ref.String()
 	if u.Status != "" {
 		line += " is " + string(u.Status)
@@ -161,13 +162,13 @@ func (u *unready) print(b *bytes.Buffer, now time.Time) {
 	if u.Message != "" {
 		line += ": " + u.Message
 	}
-	fmt.Fprintln(b, line)
+	add(line)
 	if u.Error != "" {
-		fmt.Fprintln(b, "    error: "+u.Error)
+		add("    error: " + u.Error)
 	}
 	status := ready.Status{State: u.Status, Message: u.Message}
 	for _, line := range view.Causes(event.Event{Ref: u.ref, Status: status, Causes: u.Causes}) {
-		fmt.Fprintln(b, line)
+		add(line)
 	}
 	for _, w := range u.Events {
 		times, age := "", ""
@@ -178,16 +179,16 @@ func (u *unready) print(b *bytes.Buffer, now time.Time) {
 			age = view.Age(max(0, now.Sub(w.Last))) + " ago"
 		}
 		message := strings.Join(strings.Fields(w.Message), " ")
-		fmt.Fprintf(b, "    event %s%s: %s: %s: %s\n", age, times, w.Object.Short(), w.Reason, message)
+		add(fmt.Sprintf("    event %s%s: %s: %s: %s", age, times, w.Object.Short(), w.Reason, message))
 	}
 	if len(u.WaitsFor) > 0 {
-		fmt.Fprintln(b, "    waits for: "+strings.Join(u.WaitsFor, ", "))
+		add("    waits for: " + strings.Join(u.WaitsFor, ", "))
 	}
 	if len(u.Waiting) > 0 {
-		fmt.Fprintln(b, "    waiting for it: "+strings.Join(u.Waiting, ", "))
+		add("    waiting for it: " + strings.Join(u.Waiting, ", "))
 	}
 	if u.Next != "" {
-		fmt.Fprintln(b, "    next: "+u.Next)
+		add("    next: " + u.Next)
 	}
 }
 

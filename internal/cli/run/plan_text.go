@@ -169,8 +169,8 @@ func planTable(out io.Writer, outlooks []view.Outlook) error {
 			reason, _, _ = strings.Cut(o.Err.Error(), "\n")
 		}
 		ref := o.Step.Ref
-		fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, o.Verb(),
-			plaintext.Printable(reason))
+		fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", plaintext.Line(ref.Namespace), plaintext.Line(ref.Kind),
+			plaintext.Line(ref.Name), o.Verb(), plaintext.Line(reason))
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write the output: %w", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-deploy/muster/internal/base/plaintext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/look"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
@@ -208,7 +209,11 @@ func statusLine(m *operation.StatusTargets, e event.Event) string {
 		name = inventoryPaths(m, e.Ref) + ": " + e.Ref.String()
 	}
 	line := fmt.Sprintf("%s is %s: %s", name, e.Status.State, e.Status.Message)
-	return strings.Join(append([]string{line}, view.Causes(e)...), "\n")
+	lines := append([]string{line}, view.Causes(e)...)
+	for i := range lines {
+		lines[i] = plaintext.Message(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // inventoryPaths returns the namespaces and names of the inventories of an object.

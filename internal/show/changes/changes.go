@@ -61,7 +61,7 @@ func Print(
 		}
 	}
 	if totals != "" {
-		p.line("", 0, plaintext.Printable(totals))
+		p.line("", 0, plaintext.Line(totals))
 	}
 	if _, err := io.WriteString(out, p.text.String()); err != nil {
 		return fmt.Errorf("write the output: %w", err)
@@ -96,9 +96,9 @@ func (p *printer) hint() string {
 
 // change prints one change. Of an object that is removed the content is printed on request only.
 func (p *printer) change(c Change) error {
-	p.line("", c.Sign, fmt.Sprintf("%c %s", c.Sign, plaintext.Printable(c.Line)))
+	p.line("", c.Sign, fmt.Sprintf("%c %s", c.Sign, plaintext.Message(c.Line)))
 	for _, line := range c.More {
-		p.line(indent, 0, plaintext.Printable(line))
+		p.line(indent, 0, plaintext.Message(line))
 	}
 	if c.After == nil && (c.Before == nil || !p.options.Full) {
 		return nil

@@ -126,7 +126,7 @@ func (r *Run) causesText() string {
 		text += d.block("- ")
 	}
 	if r.Error != "" {
-		text += "error: " + clean(r.Error) + "\n"
+		text += "error: " + plaintext.Message(clean(r.Error)) + "\n"
 	}
 	return text
 }

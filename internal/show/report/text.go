@@ -55,9 +55,15 @@ func Render(out io.Writer, format Format, runs []*Run, workspace string) error {
 	return nil
 }
 
-// clean returns a text without control characters and with lines of moderate length.
+// maxLines is the number of lines of a message that reports have.
+const maxLines = 200
+
+// clean returns a text without control characters, with lines of moderate length and number.
 func clean(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if more := len(lines) - maxLines; more > 0 {
+		lines = append(lines[:maxLines], fmt.Sprintf("… and %d more lines", more))
+	}
 	for i := range lines {
 		lines[i] = plaintext.Line(strings.ReplaceAll(lines[i], "\t", "    "))
 	}
@@ -159,7 +165,7 @@ func table(runs []*Run) string {
 			b.WriteString(d.block("- "))
 		}
 		if r.Error != "" {
-			fmt.Fprintln(&b, "error: "+clean(r.Error))
+			fmt.Fprintln(&b, "error: "+plaintext.Message(clean(r.Error)))
 		}
 	}
 	return b.String()

@@ -269,5 +269,5 @@ func kubectl(ref object.Ref) string {
 
 // printLine prints a line. Who reads it may have gone; the run does not depend on it.
 func printLine(out io.Writer, line string) {
-	fmt.Fprintln(out, plaintext.Printable(line))
+	fmt.Fprintln(out, plaintext.Message(line))
 }

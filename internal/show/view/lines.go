@@ -114,7 +114,7 @@ func (l *lines) printTotals(end bool) {
 }
 
 func (l *lines) print(line string) {
-	if _, err := fmt.Fprintln(l.out, plaintext.Printable(line)); err != nil && l.err == nil {
+	if _, err := fmt.Fprintln(l.out, plaintext.Message(line)); err != nil && l.err == nil {
 		l.err = fmt.Errorf("write the output: %w", err)
 	}
 }

@@ -143,10 +143,11 @@ func (t *statusTable) text() string {
 	for _, ref := range slices.SortedFunc(slices.Values(t.order), byNamespace) {
 		if e := t.rows[ref]; t.Show(e) {
 			fmt.Fprint(table, t.owners(ref))
-			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", ref.Namespace, ref.Kind, ref.Name, e.Status.State,
-				plaintext.Printable(firstLine(e.Status.Message)))
+			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", plaintext.Line(ref.Namespace),
+				plaintext.Line(ref.Kind), plaintext.Line(ref.Name), e.Status.State,
+				plaintext.Line(firstLine(e.Status.Message)))
 			for _, cause := range t.Causes(e) {
-				fmt.Fprintf(table, "%s%s\n", below, plaintext.Printable(strings.TrimSpace(cause)))
+				fmt.Fprintf(table, "%s%s\n", below, plaintext.Line(strings.TrimSpace(cause)))
 			}
 		}
 	}

@@ -153,7 +153,7 @@ func (t *table) below() string {
 	for _, m := range t.members {
 		if t.form.Details != nil && t.truncated[m.Ref] {
 			if text := t.form.Details(m); text != "" {
-				b.WriteString(plaintext.Printable(text) + "\n")
+				b.WriteString(plaintext.Message(text) + "\n")
 			}
 		}
 	}
@@ -212,7 +212,10 @@ func (t *table) cells(m TableRow) [][]Span {
 		for _, span := range column.Cell(m) {
 			line := firstLine(span.Text)
 			t.truncated[m.Owner] = t.truncated[m.Owner] || line != span.Text
-			cells[c] = append(cells[c], Span{Text: plaintext.Printable(line), Colour: span.Colour})
+			if line = plaintext.Printable(line); column.Width == 0 {
+				line = plaintext.Text(line)
+			}
+			cells[c] = append(cells[c], Span{Text: line, Colour: span.Colour})
 		}
 	}
 	return cells

@@ -188,7 +188,7 @@ func (p *treePrinter) addNode(prefix string, n *livetree.Node, last, top bool) {
 	if !n.Created.IsZero() {
 		line.age = Age(max(0, p.options.Now.Sub(n.Created)))
 	}
-	line.name, line.reason = plaintext.Printable(line.name), plaintext.Printable(line.reason)
+	line.name, line.reason = plaintext.Line(line.name), plaintext.Line(line.reason)
 	folded := p.fold && n.Healthy()
 	if folded {
 		line.reason = ownedText([]*livetree.Node{n})
@@ -220,7 +220,7 @@ func containerLine(prefix string, c livetree.Container) treeLine {
 		kind = "init container "
 	}
 	line := treeLine{
-		name: plaintext.Printable(prefix + kind + c.Name), state: c.State, colour: Yellow,
+		name: plaintext.Line(prefix + kind + c.Name), state: c.State, colour: Yellow,
 	}
 	switch {
 	case c.Healthy():
@@ -230,7 +230,7 @@ func containerLine(prefix string, c livetree.Container) treeLine {
 	case c.State == "terminated" || strings.Contains(c.Reason, "BackOff"):
 		line.colour = Red
 	}
-	line.reason = plaintext.Printable(joinReasons(line.reason, containerReason(c)))
+	line.reason = plaintext.Line(joinReasons(line.reason, containerReason(c)))
 	return line
 }
 

@@ -21,13 +21,13 @@ type TreeChange struct {
 func (c TreeChange) String() string {
 	name := c.Node.Ref.String()
 	if c.Gone {
-		return plaintext.Printable(name + " is gone")
+		return plaintext.Line(name + " is gone")
 	}
 	text := fmt.Sprintf("%s is %s", name, c.Node.Status.State)
 	if reason := NodeReason(c.Node); reason != "" {
 		text += ": " + reason
 	}
-	return plaintext.Printable(text)
+	return plaintext.Line(text)
 }
 
 // TreeChanges returns which objects differ between two trees, in the order of the later one, those
