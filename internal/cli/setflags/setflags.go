@@ -124,7 +124,8 @@ func (f *Flags) Request(
 	return f.FilesRequest(ctx, env, kube, args, ruleFiles)
 }
 
-// FilesRequest is like Request, but arguments beside a flag that names the set are files of it.
+// FilesRequest returns the request of Request for a command that takes files: arguments beside a
+// flag that names the set are files of it.
 func (f *Flags) FilesRequest(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) (sets.Request, error) {
