@@ -123,10 +123,14 @@ func (r run) agreesBelow(ctx context.Context, q question) (bool, error) {
 // After the screen the plan and the answer are printed.
 func (r run) agrees(ctx context.Context, q question) (bool, error) {
 	answer, err := r.env.Ask(ctx, func() (string, error) { return r.askOnScreen(ctx, q) })
+	below := errors.Is(err, fullscreen.ErrUnsupported) // it is no reason to fail
 	if printed := r.printPlan(ctx, q); printed != nil {
+		if below {
+			return false, printed
+		}
 		return false, cmp.Or(err, printed)
 	}
-	if errors.Is(err, fullscreen.ErrUnsupported) {
+	if below {
 		return r.agreesBelow(ctx, q)
 	}
 	for _, line := range q.notes() {

@@ -9,10 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/muster-deploy/muster/internal/cli"
+	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/engine"
 	"github.com/muster-deploy/muster/internal/object"
 	"github.com/muster-deploy/muster/internal/plan"
+	"github.com/muster-deploy/muster/internal/show/changes"
 	"github.com/muster-deploy/muster/internal/show/view"
 	"github.com/muster-deploy/muster/internal/testing/golden"
 	"github.com/muster-deploy/muster/internal/testing/packagestest"
@@ -136,5 +140,24 @@ func TestPrintForgotten(t *testing.T) {
 	if text := out.String(); strings.ContainsAny(text, "\x1b\u202e") ||
 		!strings.Contains(text, "K�.a�[2J any more") {
 		t.Errorf("printed %q", text)
+	}
+}
+
+// TestAgreesUnprinted: why a plan cannot be printed is the error, also if no screen can be drawn.
+func TestAgreesUnprinted(t *testing.T) {
+	var out bytes.Buffer
+	r := run{
+		env: &cli.Env{
+			Err: &out, In: &out, Out: &out, Getenv: func(string) string { return "" }, Now: time.Now,
+		},
+		differences: setflags.Differences{Tool: "/no/such/program"},
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{"a": "b"}}
+	shown := setflags.Shown{
+		Changes: []changes.Change{{Line: "a", After: obj}}, Before: "before", After: "after",
+	}
+	_, err := r.agrees(t.Context(), question{shown: shown})
+	if err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+		t.Errorf("the error is %v", err)
 	}
 }
