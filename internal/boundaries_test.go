@@ -29,6 +29,7 @@ var rules = []rule{
 	{"base", nil, nil, "it knows no objects"},
 	{"base/boundedcel", nil, []string{"github.com/google/cel-go"}, "it evaluates expressions"},
 	{"base/reference", nil, []string{"github.com/spf13"}, "it describes commands"},
+	{"base/yamltext", nil, []string{"sigs.k8s.io/yaml"}, "values to texts"},
 	{"managers", nil, []string{"sigs.k8s.io/yaml"}, "names in, classes out"},
 	{"foreign", nil, nil, "it recognizes texts"},
 	{"graph", nil, nil, "it holds algorithms"},

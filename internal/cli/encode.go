@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"sigs.k8s.io/yaml"
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 )
 
 // The output formats of documents.
@@ -22,7 +22,7 @@ func Encode(out io.Writer, format string, value any) error {
 	}
 	text = append(text, '\n')
 	if format == OutputYAML {
-		if text, err = yaml.JSONToYAML(text); err != nil {
+		if text, err = yamltext.FromJSON(text); err != nil {
 			return err
 		}
 	}

@@ -18,8 +18,8 @@ const (
 // continued is the indentation of the second line of a message, and of those after it.
 const continued = "    "
 
-// Text prepares a text of any lines for people: see Printable. It omits the middle of long lines, and
-// the end of a long text.
+// Text prepares a text of any lines for people: see Printable. It omits the middle of long lines,
+// and the end of a long text.
 func Text(text string) string { return printed(text, maxText, "") }
 
 // Message prepares the text of one event, status or error of an object for people: see Text. All

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/base/plaintext"
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/setflags"
 	"github.com/muster-deploy/muster/internal/diff"
@@ -319,7 +319,7 @@ func printRevision(env *cli.Env, format string, r *history.Revision) error {
 		return cli.Encode(env.Out, format, list)
 	}
 	for i, item := range items {
-		text, err := yaml.Marshal(item)
+		text, err := yamltext.Marshal(item)
 		if err != nil {
 			return err
 		}

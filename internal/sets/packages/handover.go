@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/base/atomicfile"
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 	"github.com/muster-deploy/muster/internal/cluster"
 	"github.com/muster-deploy/muster/internal/manifest"
 	"github.com/muster-deploy/muster/internal/object"
@@ -169,7 +169,7 @@ func (d *Draft) Write(inventoryFile string) (err error) {
 
 // writeManifest writes the file of an object into a folder.
 func writeManifest(dir string, obj manifest.Object) error {
-	text, err := yaml.Marshal(obj.Object)
+	text, err := yamltext.Marshal(obj.Object)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 	"github.com/muster-deploy/muster/internal/show/view"
 )
 
@@ -102,7 +102,7 @@ func writeField(b *strings.Builder, name string, value any) error {
 		fmt.Fprintf(b, "%s%s:\n", indent, name)
 		return nil
 	}
-	text, err := yaml.Marshal(map[string]any{name: value})
+	text, err := yamltext.Marshal(map[string]any{name: value})
 	if err != nil {
 		return fmt.Errorf("write the field %s as YAML: %w", name, err)
 	}

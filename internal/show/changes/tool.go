@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 	"github.com/muster-deploy/muster/internal/object"
 )
 
@@ -88,7 +88,7 @@ func (t Tool) run(ctx context.Context, words []string) error {
 
 // writeObject writes an object to a file that only its owner may read.
 func writeObject(path string, obj *unstructured.Unstructured) error {
-	text, err := yaml.Marshal(obj.Object)
+	text, err := yamltext.Marshal(obj.Object)
 	if err == nil {
 		err = os.WriteFile(path, text, 0o600)
 	}

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/muster-deploy/muster/internal/base/plaintext"
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 	"github.com/muster-deploy/muster/internal/diff"
 )
 
@@ -265,7 +264,7 @@ func wholeField(c diff.FieldChange) string {
 	if c.Kind == diff.Changed || strings.ContainsAny(name, ".[") || len(name)+1 != len(c.Path) {
 		return ""
 	}
-	text, err := yaml.Marshal(map[string]any{name: value})
+	text, err := yamltext.Marshal(map[string]any{name: value})
 	if err != nil {
 		return ""
 	}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 )
 
 // UnifiedDiff returns the difference of two objects as YAML, as a unified diff without file names;
@@ -41,7 +42,7 @@ func document(obj *unstructured.Unstructured) ([]byte, error) {
 	if obj == nil {
 		return nil, nil
 	}
-	text, err := yaml.Marshal(obj.Object)
+	text, err := yamltext.Marshal(obj.Object)
 	if err != nil {
 		return nil, fmt.Errorf("write the object as YAML: %w", err)
 	}
