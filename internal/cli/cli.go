@@ -367,6 +367,13 @@ that you give to any set of manifests.`,
 	return root
 }
 
+// plainError is an error whose text is that of another tool. The plain text replaces it, and the
+// texts of the errors that wrap it.
+type plainError interface {
+	error
+	PlainText() string
+}
+
 // PrintError prints the error of a command, unless the output has it already, and returns its exit
 // code: 0 for nil. If the output is JSON, the error is a line of it, too, unless it is a LateError.
 func (e *Env) PrintError(err error, isJSON bool) int {
@@ -376,7 +383,7 @@ func (e *Env) PrintError(err error, isJSON bool) int {
 		return e.PrintError(unwritten.Result, isJSON)
 	}
 	result, withText, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
-	lost := (*lock.LostError)(nil)
+	lost, plain := (*lock.LostError)(nil), plainError(nil)
 	code, text := ExitError, ""
 	switch {
 	case err == nil:
@@ -397,6 +404,8 @@ func (e *Env) PrintError(err error, isJSON bool) int {
 		code, text = ExitInterrupted, unanswered{}.Error()
 	case errors.Is(err, context.Canceled):
 		code, text = ExitInterrupted, "interrupted"
+	case errors.As(err, &plain):
+		text = plain.PlainText()
 	default:
 		text = err.Error()
 	}

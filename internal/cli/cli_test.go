@@ -41,6 +41,9 @@ func TestPrintError(t *testing.T) {
 		{fmt.Errorf("app: %w", &TextError{Text: "kapp: Error: x\n", Err: errors.New("x")}), 1,
 			"kapp: Error: x\n"},
 		{errors.New("a\x1b[31mb\a"), 1, "error: a�[31mb�\n"},
+		{fmt.Errorf("kapp: %w", plainTest{}), 1, "error: a.yaml:1: bad\n"},
+		{errors.New(strings.Repeat("x", 5000)), 1,
+			"error: " + strings.Repeat("x", 3000) + " … " + strings.Repeat("x", 500) + "\n"},
 		{ErrChanges, 2, ""},
 		{&ResultError{}, 3, ""},
 		{&ResultError{Interrupted: true}, 130, ""},
@@ -382,3 +385,10 @@ func TestForeignFlags(t *testing.T) {
 		}
 	}
 }
+
+// plainTest is an error with a plain text.
+type plainTest struct{}
+
+func (plainTest) Error() string { return "panic: bad" }
+
+func (plainTest) PlainText() string { return "a.yaml:1: bad" }

@@ -164,9 +164,9 @@ func (c *Config) read(doc resource.Resource, version string) error {
 	switch {
 	case r.malformed != nil:
 		return fmt.Errorf("Unmarshaling %s: %w", resource.Describe(doc.Unstructured),
-			r.malformed.located(doc.Origin))
+			&DocumentError{r.malformed, doc.Origin})
 	case r.invalid != nil:
-		return fmt.Errorf("Validating config: %w", r.invalid.located(doc.Origin))
+		return fmt.Errorf("Validating config: %w", &DocumentError{r.invalid, doc.Origin})
 	}
 	return nil
 }
@@ -193,17 +193,32 @@ func (c *Config) readConfigMap(r resource.Resource, version string) error {
 	return c.read(resource.Resource{Unstructured: doc, Origin: r.Origin}, version)
 }
 
-// located returns the problem as an error, with the file and the document unless the text is
+// DocumentError is the error of a Config document with a value that is not allowed.
+type DocumentError struct {
+	problem *problem
+	origin  string // the file and the document; "" if they are not known
+}
+
+// Error returns the problem as kapp prints it, with the file and the document unless the text is
 // kapp's.
-func (c *problem) located(origin string) error {
-	text := c.text
-	if origin != "" && !c.verbatim {
-		text += " (" + origin + ")"
+func (e *DocumentError) Error() string {
+	text := e.problem.text
+	if e.origin != "" && !e.problem.verbatim {
+		text += " (" + e.origin + ")"
 	}
-	if c.tail != "" {
-		text += "\n" + c.tail
+	if e.problem.tail != "" {
+		text += "\n" + e.problem.tail
 	}
-	return errors.New(text)
+	return text
+}
+
+// PlainText returns the whole error in the form of other errors in files.
+func (e *DocumentError) PlainText() string {
+	text := "Config: " + e.problem.text
+	if e.origin != "" {
+		text = e.origin + ": " + text
+	}
+	return text
 }
 
 // PreflightChecks returns the requested checks in order. It is an error if known returns false for
