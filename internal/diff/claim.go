@@ -159,5 +159,7 @@ func afterApply(
 		paths[i] = field.path
 	}
 	recorded := sides{recorded: applied, live: live.Object}.recording(paths).recorded
-	return ThreeWay(&unstructured.Unstructured{Object: recorded}, want, live)
+	left := want.DeepCopy()
+	owners.keepShared(left.Object, live.Object)
+	return ThreeWay(&unstructured.Unstructured{Object: recorded}, left, live)
 }

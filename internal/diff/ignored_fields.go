@@ -154,6 +154,9 @@ func (s appliedFields) keepShared(want, live map[string]any) {
 	}
 	for name, mine := range s.mine.fields {
 		inner, below := appliedFields{mine, s.others.field(name)}, fieldsOf(live, name)
+		if items, isList := want[name].([]any); isList {
+			inner.keepSharedOfItems(items, live[name])
+		}
 		if below == nil || mine.isLeaf() || inner.others == nil || inner.others.isLeaf() {
 			continue
 		}
@@ -163,6 +166,20 @@ func (s appliedFields) keepShared(want, live map[string]any) {
 		if fields, isMap := want[name].(map[string]any); isMap {
 			inner.keepShared(fields, below)
 		}
+	}
+}
+
+// keepSharedOfItems does the same in the items of a list that both the desired and the live one
+// have.
+func (s appliedFields) keepSharedOfItems(want []any, live any) {
+	items, _ := live.([]any)
+	for i, at := range matchItems(want, items, areNamed(want) && areNamed(items)) {
+		fields, isMap := want[i].(map[string]any)
+		if at < 0 || !isMap {
+			continue
+		}
+		have, _ := items[at].(map[string]any)
+		appliedFields{s.mine.itemOf(have), s.others.itemOf(have)}.keepShared(fields, have)
 	}
 }
 

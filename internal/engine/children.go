@@ -153,14 +153,15 @@ func (t *relatedTracker) dropChildren(step int) {
 	delete(t.children, step)
 }
 
-// childrenOf returns the child objects of a step, by kind and name. It omits kinds whose initial
-// list is not complete.
+// childrenOf returns the child objects of a step, by kind and name: none before the initial lists
+// of all their kinds have come, so that nothing is concluded from half of them.
 func (t *relatedTracker) childrenOf(step int) []*unstructured.Unstructured {
 	var found []*unstructured.Unstructured
 	for _, s := range t.children[step] {
-		if s.watch.listed {
-			found = append(found, slices.SortedFunc(maps.Values(s.objects), byName)...)
+		if !s.watch.listed {
+			return nil
 		}
+		found = append(found, slices.SortedFunc(maps.Values(s.objects), byName)...)
 	}
 	return found
 }

@@ -62,6 +62,24 @@ func TestChildrenAreWholeLists(t *testing.T) {
 	expect(report(0, "a1", "b"), []int{0, 1}, 1, 3)
 }
 
+// The child objects of one kind are not returned while those of another are being listed.
+func TestChildrenOfAllKinds(t *testing.T) {
+	r := newRelatedTracker(silent{}, true)
+	with := map[string]string{"of": "a"}
+	sets := schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
+	kinds := []schema.GroupKind{sets, pods[0]}
+	r.watchChildren(t.Context(), 0, "n", &childQuery{kinds, with}, with)
+	of := r.at(place{GroupKind: pods[0], namespace: "n"}).watches[0]
+	r.handle(podEvent(of, "a1", with))
+	if judged := r.handle(listEnd(of)); len(judged) != 1 || r.childrenOf(0) != nil {
+		t.Errorf("judged %v by %v before all kinds are listed", judged, r.childrenOf(0))
+	}
+	r.handle(listEnd(r.at(place{GroupKind: sets, namespace: "n"}).watches[0]))
+	if len(r.childrenOf(0)) != 1 {
+		t.Errorf("%d child objects, want 1", len(r.childrenOf(0)))
+	}
+}
+
 // Child objects that only settled steps needed are dropped, and are not kept when they change. A
 // later step that needs them has them listed again.
 func TestUnusedChildrenAreDropped(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/diff"
+	"github.com/muster-deploy/muster/internal/object"
 )
 
 // MigrationResult returns the object after a server-side apply that takes over what was applied in
@@ -21,6 +22,14 @@ func (p *Plan) MigrationResult(
 	}
 	var taken *diff.FieldSet
 	if err == nil {
+		if text, has := object.AnnotationsOf(live).Lookup(p.LastApplied); has && p.ServerSide {
+			all := after.GetAnnotations()
+			if all == nil {
+				all = map[string]string{}
+			}
+			all[p.LastApplied] = text // it is kept, or the server has written it
+			after.SetAnnotations(all)
+		}
 		taken, err = diff.Released(step.Have, after, step.Want)
 	}
 	if err != nil {

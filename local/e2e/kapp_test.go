@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -42,7 +43,27 @@ func TestKappBroken(t *testing.T) {
 
 // TestUnlisted breaks the conversion of a kind, which commands that look at all kinds notice.
 func TestUnlisted(t *testing.T) {
-	testscript.Run(t, params("unlisted"))
+	p := params("unlisted")
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		if err := setup(env); err != nil {
+			return err
+		}
+		// While a kind cannot be listed, no namespace can be deleted: not after a script that fails.
+		env.Defer(func() {
+			crd := "crd/widgets." + env.Getenv("NS") + ".example.com"
+			for _, args := range [][]string{
+				{"patch", crd, "--type=merge", "-p",
+					`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`},
+				{"delete", crd, "--wait=false"},
+			} {
+				args = append(args, "--kubeconfig", cluster.Kubeconfig())
+				_ = exec.Command("kubectl", args...).Run() // a script that succeeds has deleted it
+			}
+		})
+		return nil
+	}
+	testscript.Run(t, p)
 }
 
 // linked adds a link to the program to every script, under a name that the program knows.

@@ -24,8 +24,8 @@ func (e *HiddenError) Error() string {
 	return "it may have objects that cannot be listed: " + strings.Join(e.Causes, "; ")
 }
 
-// UnseenError reports objects that an app no longer describes and that cannot be listed, so that
-// they cannot be deleted.
+// UnseenError reports objects that an app no longer describes and that the user may not list, so
+// that they cannot be deleted.
 type UnseenError struct{ Objects []object.Ref }
 
 func (e *UnseenError) Error() string {
@@ -37,7 +37,7 @@ func (e *UnseenError) Error() string {
 	if more := len(e.Objects) - most; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("the record has objects that are not in the files, and that cannot be listed "+
+	return fmt.Sprintf("the record has objects that are not in the files, and that you may not list "+
 		"to delete them: %s; nothing was changed. Whoever may list them can apply the app, and with "+
 		"--no-prune they stay", strings.Join(names, ", "))
 }
@@ -71,6 +71,12 @@ type unlistedKinds map[schema.GroupKind]cluster.UnlistedKind
 func (u unlistedKinds) hide(ref object.Ref) bool {
 	m, missed := u[ref.GroupKind()]
 	return missed && (m.Forbidden || m.Cause != nil || slices.Contains(m.Namespaces, ref.Namespace))
+}
+
+// forbid reports whether the search could not have found an object because the user may not list
+// it.
+func (u unlistedKinds) forbid(ref object.Ref) bool {
+	return u.hide(ref) && u[ref.GroupKind()].Cause == nil
 }
 
 // ObserveRequest asks for the objects whose status is shown.

@@ -35,8 +35,8 @@ func (s *Set) Load(ctx context.Context) (*record.State, error) {
 	return stateOf(s.app, labelled), nil
 }
 
-// checkSeen returns an *UnseenError if the run would delete objects of the record that nobody has
-// found, since they cannot be listed.
+// checkSeen returns an *UnseenError if the run would delete objects of the record that the user may
+// not list. Those that nobody can list for now stay in the record.
 func (s *Set) checkSeen() error {
 	if s.req.Patch {
 		return nil
@@ -48,7 +48,7 @@ func (s *Set) checkSeen() error {
 	unseen := &UnseenError{}
 	recorded, _ := s.app.Members()
 	for _, m := range recorded {
-		if !known.Has(m.Ref) && s.missed.hide(m.Ref) {
+		if !known.Has(m.Ref) && s.missed.forbid(m.Ref) {
 			unseen.Objects = append(unseen.Objects, m.Ref)
 		}
 	}
