@@ -374,6 +374,27 @@ type plainError interface {
 	PlainText() string
 }
 
+// plainText returns the text of an error for users, and of each error that was joined.
+func plainText(err error) string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var was, texts []string
+		for _, one := range joined.Unwrap() {
+			was, texts = append(was, one.Error()), append(texts, plainText(one))
+		}
+		if strings.Join(was, "\n") == err.Error() {
+			return strings.Join(texts, "\n")
+		}
+		return err.Error()
+	}
+	if plain, ok := err.(plainError); ok {
+		return plain.PlainText()
+	}
+	if inner := errors.Unwrap(err); inner != nil && inner.Error() != plainText(inner) {
+		return plainText(inner)
+	}
+	return err.Error()
+}
+
 // PrintError prints the error of a command, unless the output has it already, and returns its exit
 // code: 0 for nil. If the output is JSON, the error is a line of it, too, unless it is a LateError.
 func (e *Env) PrintError(err error, isJSON bool) int {
@@ -383,7 +404,7 @@ func (e *Env) PrintError(err error, isJSON bool) int {
 		return e.PrintError(unwritten.Result, isJSON)
 	}
 	result, withText, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
-	lost, plain := (*lock.LostError)(nil), plainError(nil)
+	lost := (*lock.LostError)(nil)
 	code, text := ExitError, ""
 	switch {
 	case err == nil:
@@ -404,16 +425,14 @@ func (e *Env) PrintError(err error, isJSON bool) int {
 		code, text = ExitInterrupted, unanswered{}.Error()
 	case errors.Is(err, context.Canceled):
 		code, text = ExitInterrupted, "interrupted"
-	case errors.As(err, &plain):
-		text = plain.PlainText()
 	default:
-		text = err.Error()
+		text = plainText(err)
 	}
 	if isJSON && !errors.As(err, new(*LateError)) {
 		_ = view.JSONLines{Out: e.Out, Now: e.Now}.Fail(text) // the text below matters more
 	}
 	if code == ExitError && errors.As(err, &withText) {
-		fmt.Fprint(e.Err, plaintext.Text(withText.Text))
+		fmt.Fprint(e.Err, plaintext.Printable(withText.Text)) // whole, as the other tool prints it
 	} else {
 		fmt.Fprintln(e.Err, "error:", plaintext.Text(text))
 	}

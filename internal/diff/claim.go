@@ -159,7 +159,5 @@ func afterApply(
 		paths[i] = field.path
 	}
 	recorded := sides{recorded: applied, live: live.Object}.recording(paths).recorded
-	left := want.DeepCopy()
-	owners.keepShared(left.Object, live.Object)
-	return ThreeWay(&unstructured.Unstructured{Object: recorded}, left, live)
+	return ThreeWay(&unstructured.Unstructured{Object: recorded}, want, live)
 }

@@ -102,18 +102,26 @@ func (r IgnoreRules) LeaveOut(
 func AppliedPart(
 	live *unstructured.Unstructured, manager, field, key string,
 ) (*unstructured.Unstructured, error) {
-	isApplied := Applier{Manager: manager}.owns(live)
-	owners, applied, err := readFieldSets(live, func(entry map[string]any) bool {
-		subresource, _ := entry["subresource"].(string)
-		metadata := fieldsOf(fieldsOf(entry, "fieldsV1"), "f:metadata")
-		_, marked := fieldsOf(metadata, "f:"+field)["f:"+key]
-		return isApplied(entry) || marked && subresource == ""
-	})
+	owners, applied, err := readFieldSets(live, appliedOrMarked(live, manager, field, key))
 	if err != nil || !applied {
 		return nil, err
 	}
 	fields, _ := owners.withoutSharedItems().alone(live.Object).(map[string]any)
 	return &unstructured.Unstructured{Object: fields}, nil
+}
+
+// appliedOrMarked returns a function that reports whether an entry of the managed fields of a live
+// object is that of a manager which has applied it, or which has set a label or an annotation.
+func appliedOrMarked(
+	live *unstructured.Unstructured, manager, field, key string,
+) func(entry map[string]any) bool {
+	isApplied := Applier{Manager: manager}.owns(live)
+	return func(entry map[string]any) bool {
+		subresource, _ := entry["subresource"].(string)
+		metadata := fieldsOf(fieldsOf(entry, "fieldsV1"), "f:metadata")
+		_, marked := fieldsOf(metadata, "f:"+field)["f:"+key]
+		return isApplied(entry) || marked && subresource == ""
+	}
 }
 
 // withoutSharedItems returns the owners with all of the list items, of which others own a part,
@@ -134,12 +142,11 @@ func (s appliedFields) withoutSharedItems() appliedFields {
 }
 
 // WithSharedMaps returns a desired object with empty maps in place of those that it lacks and in
-// which both a manager has applied fields and others own some: a merge then removes the fields of
-// the manager alone.
+// which others own some fields beside those of AppliedPart: a merge then removes the latter alone.
 func WithSharedMaps(
-	want, live *unstructured.Unstructured, manager string,
+	want, live *unstructured.Unstructured, manager, field, key string,
 ) (*unstructured.Unstructured, error) {
-	owners, applied, err := readFieldSets(live, Applier{Manager: manager}.owns(live))
+	owners, applied, err := readFieldSets(live, appliedOrMarked(live, manager, field, key))
 	if err != nil || !applied {
 		return want, err
 	}
@@ -154,9 +161,6 @@ func (s appliedFields) keepShared(want, live map[string]any) {
 	}
 	for name, mine := range s.mine.fields {
 		inner, below := appliedFields{mine, s.others.field(name)}, fieldsOf(live, name)
-		if items, isList := want[name].([]any); isList {
-			inner.keepSharedOfItems(items, live[name])
-		}
 		if below == nil || mine.isLeaf() || inner.others == nil || inner.others.isLeaf() {
 			continue
 		}
@@ -166,20 +170,6 @@ func (s appliedFields) keepShared(want, live map[string]any) {
 		if fields, isMap := want[name].(map[string]any); isMap {
 			inner.keepShared(fields, below)
 		}
-	}
-}
-
-// keepSharedOfItems does the same in the items of a list that both the desired and the live one
-// have.
-func (s appliedFields) keepSharedOfItems(want []any, live any) {
-	items, _ := live.([]any)
-	for i, at := range matchItems(want, items, areNamed(want) && areNamed(items)) {
-		fields, isMap := want[i].(map[string]any)
-		if at < 0 || !isMap {
-			continue
-		}
-		have, _ := items[at].(map[string]any)
-		appliedFields{s.mine.itemOf(have), s.others.itemOf(have)}.keepShared(fields, have)
 	}
 }
 

@@ -29,7 +29,7 @@ spec: {size: 1}
 		"AfterApply":     second(diff.AfterApply(want, live, by)),
 		"EmptyMaps":      second(diff.EmptyMaps(want, live, by)),
 		"AppliedPart":    second(diff.AppliedPart(live, "me", "labels", "set")),
-		"WithSharedMaps": second(diff.WithSharedMaps(want, live, "me")),
+		"WithSharedMaps": second(diff.WithSharedMaps(want, live, "me", "labels", "set")),
 		"Contested": second(diff.Contested(diff.Comparison{
 			Want: want, Live: live, Manager: "me", Operation: "Apply"})),
 	} {

@@ -217,7 +217,8 @@ func (w writeMode) merge(
 	applied, want, live *unstructured.Unstructured, annotated bool, former Others,
 ) (m merged, err error) {
 	if applied != nil && !annotated {
-		if want, err = diff.WithSharedMaps(want, live, w.manager); err != nil {
+		field, key := w.owner.mark()
+		if want, err = diff.WithSharedMaps(want, live, w.manager, field, key); err != nil {
 			return m, err
 		}
 	}

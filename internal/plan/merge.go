@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/muster-deploy/muster/internal/diff"
-	"github.com/muster-deploy/muster/internal/object"
 )
 
 // MigrationResult returns the object after a server-side apply that takes over what was applied in
@@ -16,29 +15,15 @@ import (
 func (p *Plan) MigrationResult(
 	step *Step, live *unstructured.Unstructured, by diff.Applier,
 ) (*unstructured.Unstructured, error) {
-	after, err := diff.AfterApply(step.Want, step.Have, by)
-	if unmerged := (*diff.MergeError)(nil); errors.As(err, &unmerged) {
-		after, err = live, nil // the server may merge what we cannot
+	kept := p.LastApplied
+	if !p.ServerSide {
+		kept = "" // it does not fit any more
 	}
-	var taken *diff.FieldSet
-	if err == nil {
-		if text, has := object.AnnotationsOf(live).Lookup(p.LastApplied); has && p.ServerSide {
-			all := after.GetAnnotations()
-			if all == nil {
-				all = map[string]string{}
-			}
-			all[p.LastApplied] = text // it is kept, or the server has written it
-			after.SetAnnotations(all)
-		}
-		taken, err = diff.Released(step.Have, after, step.Want)
+	after, err := diff.AfterAdoption(live, step.Want, step.Have, by, kept)
+	if err != nil || step.Released == nil {
+		return after, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("compute the change: %w", err)
-	}
-	if step.Released != nil {
-		taken = taken.Union(step.Released)
-	}
-	return diff.WithoutFields(live, taken), nil
+	return diff.WithoutFields(after, step.Released), nil
 }
 
 // Replan returns a step decided again for the present live object, which is not nil.

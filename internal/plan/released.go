@@ -29,6 +29,9 @@ func (w writeMode) released(
 	case !w.strict && w.owner.Marks() && w.owner.Owns(live) &&
 		diff.IsMarkedByOthers(live, w.manager, field, key):
 		applied, err = diff.AppliedPart(live, w.manager, field, key)
+	case !w.strict && w.owner.Marks() && !w.owner.Owns(live) &&
+		w.owner.adoptionOf(live) == AdoptAll:
+		applied, _, err = w.base(live)
 	}
 	if err != nil || applied == nil {
 		return nil, err

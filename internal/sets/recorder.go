@@ -24,7 +24,7 @@ import (
 // The end of a run that was interrupted is delayed by recordTime at most. For recordGrace after the
 // interrupt requests are repeated.
 const (
-	recordTime  = 10 * time.Second
+	recordTime  = 30 * time.Second
 	recordGrace = 1500 * time.Millisecond
 )
 

@@ -85,7 +85,7 @@ func (b *batch) source(version int) []string {
 }
 
 // limit is the flag for the time after which a run fails whose objects do not become ready.
-const limit = "--reconcile-timeout=1m"
+const limit = "--reconcile-timeout=5m"
 
 // flags returns the flags of a run that writes.
 func (b *batch) flags() []string {

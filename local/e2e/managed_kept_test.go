@@ -37,6 +37,7 @@ func installController(t *testing.T) {
 			t.Fatalf("install the controller: %v\n%s", err, out)
 		}
 	}
+	awaitSets(t)
 	t.Cleanup(func() { removeSets(t) })
 }
 

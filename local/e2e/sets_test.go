@@ -23,14 +23,14 @@ import (
 // knows.
 const setScript = `
 exec muster init pkg --name %[2]s --quiet
-exec muster apply pkg --validate=warn --reconcile-timeout=2m
-exec muster apply pkg --validate=warn --reconcile-timeout=2m
+exec muster apply pkg --validate=warn --reconcile-timeout=10m
+exec muster apply pkg --validate=warn --reconcile-timeout=10m
 stdout '^[0-9]+ resource\(s\) applied. 0 created, [0-9]+ unchanged, 0 configured, 0 failed$'
 exec muster plan pkg --exit-code --validate=warn
 %[1]s
 exec muster destroy pkg --yes
-exec muster apply -a set -f pkg/objects.yaml --yes --validate=warn --reconcile-timeout=2m
-exec muster apply -a set -f pkg/objects.yaml --yes --validate=warn --reconcile-timeout=2m
+exec muster apply -a set -f pkg/objects.yaml --yes --validate=warn --reconcile-timeout=10m
+exec muster apply -a set -f pkg/objects.yaml --yes --validate=warn --reconcile-timeout=10m
 stdout '^[0-9]+ resource\(s\) applied. 0 created, [0-9]+ unchanged, 0 configured, 0 failed$'
 exec muster plan -a set -f pkg/objects.yaml --exit-code --validate=warn
 %[1]s

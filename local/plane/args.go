@@ -62,6 +62,7 @@ func controllersArgs(p paths, s *state) []string {
 		"--tls-cert-file=" + p.cert(certControllers),
 		"--tls-private-key-file=" + p.key(certControllers),
 		"--leader-elect=false",
+		"--node-monitor-grace-period=10m", // a busy machine takes no node away
 		"--root-ca-file=" + p.cert(certAuthority),
 		"--service-account-private-key-file=" + p.key(keyServiceAccount),
 		"--cluster-signing-cert-file=" + p.cert(certAuthority),

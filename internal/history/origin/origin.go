@@ -17,7 +17,7 @@ import (
 )
 
 // gitTime limits the time that git may take.
-const gitTime = 3 * time.Second
+const gitTime = 10 * time.Second
 
 // maxCommand limits the length of a command.
 const maxCommand = 2000

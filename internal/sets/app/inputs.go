@@ -61,12 +61,12 @@ func (s *Set) learnKinds(ctx context.Context, inputs []resource.Resource) error 
 
 // kindOf returns a function that looks up a kind in a version: whether it is namespaced, and
 // whether the cluster has it. For an unknown kind it asks the server once more, since the kind
-// may be new. A kind of a broken group version counts as unknown: awaitDiscovery has found it to
-// be ignorable.
+// may be new, and waits for one whose definition has been established. A kind of a broken group
+// version counts as unknown: awaitDiscovery has found it to be ignorable.
 func (s *Set) kindOf(
 	ctx context.Context,
 ) func(schema.GroupVersionKind) (namespaced, known bool, err error) {
-	refreshed := false
+	refreshed, awaited := false, map[schema.GroupVersionKind]bool{}
 	return func(gvk schema.GroupVersionKind) (bool, bool, error) {
 		for {
 			kind, err := s.Cluster.Kind(ctx, gvk.GroupKind())
@@ -74,11 +74,15 @@ func (s *Set) kindOf(
 				&unknown) {
 				return false, false, err
 			}
-			if served := slices.Contains(kind.Versions(), gvk.Version); served || refreshed {
+			if served := slices.Contains(kind.Versions(), gvk.Version); served || awaited[gvk] {
 				return kind.Namespaced, served, nil
 			}
-			refreshed = true
-			if err := s.Cluster.Rediscover(ctx); err != nil {
+			if !refreshed {
+				err = s.Cluster.Rediscover(ctx)
+			} else {
+				awaited[gvk], err = true, s.Cluster.AwaitKind(ctx, gvk)
+			}
+			if refreshed = true; err != nil {
 				return false, false, err
 			}
 		}
