@@ -31,7 +31,7 @@ func (w writeMode) released(
 		applied, err = diff.AppliedPart(live, w.manager, field, key)
 	case !w.strict && w.owner.Marks() && !w.owner.Owns(live) &&
 		w.owner.adoptionOf(live) == AdoptAll:
-		applied, _, err = w.base(live)
+		applied, err = w.appliedByOthers(live)
 	}
 	if err != nil || applied == nil {
 		return nil, err
