@@ -121,13 +121,13 @@ e2e-test:
 	cd local && go test $(QUICK) -c -o $(BIN)/e2e.test ./e2e
 
 alone beside:
-	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 4h $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS)|Capabilities|Node|NodeRollouts|NodeTools)$$')
+	cd local/e2e && PATH="$(BIN):$$PATH" $(BIN)/e2e.test -test.timeout 75m $(if $(filter alone,$@),-test.run '$(ALONE)',-test.skip '$(ALONE)|^Test($(CAMPAIGNS)|$(CONTROLLERS)|Capabilities|Node|NodeRollouts|NodeTools)$$')
 
 rest:
 	$(RING) alone others -- $(MAKE) {}
 
 others: ## the tests of the plane and of what else the end-to-end tests use
-	cd local && PATH="$(BIN):$$PATH" go test $(QUICK) -count=1 -timeout 2h $(OTHERS) $(HEAVY)
+	cd local && PATH="$(BIN):$$PATH" go test $(QUICK) -count=1 -timeout 30m $(OTHERS) $(HEAVY)
 
 build-tools: ## Helm, kapp, kpt (kpt live alone) and kapply, from their module, for tests of coming from them, into bin/tools/
 	cd local/tools && go build -ldflags '-s -w' -o $(BIN)/tools/ $(TOOLS)

@@ -389,8 +389,10 @@ func plainText(err error) string {
 	if plain, ok := err.(plainError); ok {
 		return plain.PlainText()
 	}
-	if inner := errors.Unwrap(err); inner != nil && inner.Error() != plainText(inner) {
-		return plainText(inner)
+	if inner := errors.Unwrap(err); inner != nil {
+		if text := plainText(inner); text != inner.Error() {
+			return text
+		}
 	}
 	return err.Error()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -69,7 +70,7 @@ func (a Applier) adopted(live *unstructured.Unstructured) (updated, others *Fiel
 		}); {
 		case !own:
 			others = others.Union(set)
-		case entry.Operation == "Update":
+		case entry.Operation == metav1.ManagedFieldsOperationUpdate:
 			updated = updated.Union(set)
 		}
 	}

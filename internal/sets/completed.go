@@ -218,7 +218,7 @@ func (f forgotten) takeBack(ctx context.Context, s history.Store, op *Operation)
 	if len(f.jobs) == 0 {
 		return
 	}
-	closing, cancel := context.WithTimeout(cluster.Finish(ctx, recordGrace), recordTime)
+	closing, cancel := toRecord(ctx)
 	defer cancel()
 	if s.Set = op.History(); s.Set.ID == "" || cluster.PermitAtEnd(ctx, closing) != nil {
 		return

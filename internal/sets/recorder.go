@@ -21,12 +21,21 @@ import (
 	"github.com/muster-deploy/muster/internal/ready"
 )
 
-// The end of a run that was interrupted is delayed by recordTime at most. For recordGrace after the
-// interrupt requests are repeated.
+// To write a revision may take recordTime, which delays the end of a run by that at most, and
+// interruptedTime after an interrupt. For recordGrace after it requests are repeated.
 const (
-	recordTime  = 30 * time.Second
-	recordGrace = 1500 * time.Millisecond
+	recordTime      = 30 * time.Second
+	interruptedTime = 10 * time.Second
+	recordGrace     = 1500 * time.Millisecond
 )
+
+// toRecord returns a context for what is written at the end of a run, which may be interrupted
+// before or meanwhile.
+func toRecord(ctx context.Context) (context.Context, context.CancelFunc) {
+	closing, cancel := context.WithTimeout(cluster.Finish(ctx, recordGrace), recordTime)
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(interruptedTime, cancel) })
+	return closing, func() { stop(); cancel() }
+}
 
 // HistoryManager is the field manager of revisions.
 const HistoryManager = "muster"
@@ -256,9 +265,9 @@ func (r *Recorder) Record(ctx context.Context, done bool) error {
 	if r.store.Set = r.History(); r.store.Set == (history.Set{}) {
 		return nil
 	}
-	closing := cluster.Unguarded(cluster.Finish(ctx, recordGrace))
-	ctx, cancel := context.WithTimeout(closing, recordTime)
+	closing, cancel := toRecord(ctx)
 	defer cancel()
+	ctx = cluster.Unguarded(closing)
 	if r.store.Set.ID == "" {
 		return nil // no record was written, so that nothing was
 	}
