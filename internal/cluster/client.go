@@ -39,6 +39,7 @@ type Client struct {
 	withManagedFields    dynamic.Interface // reads objects with managed fields
 	withoutManagedFields dynamic.Interface // reads objects without managed fields
 	host                 string
+	renews               bool // credentials are of a plugin, which renews them after a refusal
 
 	cacheDir string // empty for none
 
@@ -126,6 +127,7 @@ func New(config *rest.Config, o Options) (*Client, error) {
 		withManagedFields:    dynamic.New(sentOnce{complete}),
 		withoutManagedFields: dynamic.New(sentOnce{trimmed}),
 		host:                 config.Host,
+		renews:               config.ExecProvider != nil,
 		cacheDir:             o.CacheDir,
 		schemas:              map[schema.GroupVersion]knownSchema{},
 		memory: listVersions{

@@ -133,12 +133,14 @@ func (c *Client) whenAsked(ctx context.Context, send func() error) error {
 
 // repeat repeats a request after the delay that the server asks for, within limits, and after the
 // pause for other errors, if they are to be retried. Waited is how long the server took to answer
-// in all.
+// in all. A request whose credentials are refused is sent once more, if a plugin renews them: the
+// library calls it after the refusal, and uses its credentials for the next request.
 func (c *Client) repeat(
 	ctx context.Context, send func() error,
 	pauseAfter func(err error, waited time.Duration) (pause time.Duration, retried bool),
 ) error {
 	var waited, delayed time.Duration
+	renewed := !c.renews
 	for throttled := 0; ; {
 		began := time.Now()
 		err := send()
@@ -156,6 +158,8 @@ func (c *Client) repeat(
 		case delay > 0:
 			throttled++
 			delayed += delay
+		case !renewed && apierrors.IsUnauthorized(err):
+			renewed = true
 		default:
 			var retried bool
 			if delay, retried = pauseAfter(err, waited); !retried {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -19,6 +21,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -260,5 +264,59 @@ func TestSentOnce(t *testing.T) {
 	})
 	if err != nil || sent != 2 {
 		t.Errorf("%d requests, %v", sent, err)
+	}
+}
+
+// TestRenewedCredentials reads from a server that refuses the first token of a plugin.
+func TestRenewedCredentials(t *testing.T) {
+	for _, tc := range []struct {
+		name, next string
+		sent       int
+		ok         bool
+	}{
+		{"another token", "second", 2, true},
+		{"the same token", "first", 2, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "credential")
+			write := func(token string) {
+				text := `{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+					"status": {"token": "` + token + `"}}`
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+			write("first")
+			sent := 0
+			server := httptest.NewServer(http.HandlerFunc(
+				func(w http.ResponseWriter, r *http.Request) {
+					sent++
+					if r.Header.Get("Authorization") != "Bearer second" {
+						write(tc.next)
+						w.WriteHeader(http.StatusUnauthorized)
+						return
+					}
+					w.Header().Set("Content-Type", "application/json")
+					_ = json.NewEncoder(w).Encode(crontab().Object)
+				}))
+			defer server.Close()
+			client, err := New(&rest.Config{Host: server.URL, ExecProvider: &clientcmdapi.ExecConfig{
+				APIVersion: "client.authentication.k8s.io/v1", Command: "cat", Args: []string{file},
+				InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+			}}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			gvr := schema.GroupVersionResource{
+				Group: "example.com", Version: "v1", Resource: "crontabs",
+			}
+			err = client.whenAsked(t.Context(), func() error {
+				_, err := client.of(gvr, "n", false).Get(t.Context(), "a", metav1.GetOptions{})
+				return err
+			})
+			if (err == nil) != tc.ok || sent != tc.sent {
+				t.Errorf("%d requests, %v", sent, err)
+			}
+		})
 	}
 }
