@@ -254,14 +254,19 @@ type doubt struct {
 	since time.Time
 }
 
-// keepDoubts updates the doubts of an object: those that are among its causes.
+// keepDoubts updates the doubts of an object: those that are among its causes. The first ones of an
+// object that is being deleted date from the beginning: nobody has looked before.
 func (t *track) keepDoubts(causes []ready.Cause, now time.Time) {
+	since := now
+	if t.seen.evidence.Leaving() && len(t.doubts)+len(t.causes) == 0 {
+		since = t.began
+	}
 	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool {
 		return !slices.ContainsFunc(causes, d.cause.Same)
 	})
 	for _, c := range causes {
 		if c.Delay > 0 && !slices.ContainsFunc(t.doubts, func(d doubt) bool { return d.cause.Same(c) }) {
-			t.doubts = append(t.doubts, doubt{c, now})
+			t.doubts = append(t.doubts, doubt{c, since})
 		}
 	}
 }

@@ -127,10 +127,11 @@ func (d *diagnosis) due(at, now time.Time) bool {
 	return !at.After(now)
 }
 
-// lingersAt returns the time from which an object is taken to make no progress.
+// lingersAt returns the time from which an object is taken to make no progress. One that is being
+// deleted has that long in any case: what it waits for is a lot to read, and mostly gone by then.
 func (t *track) lingersAt() time.Time {
 	quiet, latest := t.changed.Add(diagnoseAfter), t.since.Add(diagnoseLatest)
-	if latest.Before(quiet) {
+	if latest.Before(quiet) || t.seen.evidence.Leaving() {
 		return latest
 	}
 	return quiet

@@ -72,7 +72,7 @@ func TestDestroyAwaitsPods(t *testing.T) {
 			acted delete deployment.apps/web succeeded
 			waiting delete deployment.apps/web (Terminating)
 			observed delete deployment.apps/web (Terminating)
-			explained delete deployment.apps/web: stopping for 4s; grace period 30s (terminationGracePeriodSeconds)
+			explained delete deployment.apps/web: stopping for 3s; grace period 30s (terminationGracePeriodSeconds)
 			settled delete deployment.apps/web succeeded (NotFound)`)
 		if took := time.Since(began).Round(time.Second); took != 20*time.Second {
 			t.Errorf("it took %s", took)
@@ -112,6 +112,7 @@ func TestAwaitedPodsCostLittle(t *testing.T) {
 	}{
 		{"as before", policy(), 20 * time.Second, true, []int{1, 0, 0}},
 		{"pods that stop at once", awaitingPods(), 0, true, []int{1, 1, 0}},
+		{"pods that need a moment", awaitingPods(), 2 * time.Second, true, []int{1, 1, 0}},
 		{"slow pods", awaitingPods(), 20 * time.Second, true, []int{1, 1, 3}},
 		{"no workload", awaitingPods(), 0, false, []int{2, 0, 0}},
 		{"no workload, as before", policy(), 0, false, []int{2, 0, 0}},
@@ -141,7 +142,7 @@ func TestAwaitedPodsTimeOut(t *testing.T) {
 			acted delete deployment.apps/web succeeded
 			waiting delete deployment.apps/web (Terminating)
 			observed delete deployment.apps/web (Terminating)
-			explained delete deployment.apps/web: stopping for 4s; grace period 30s (terminationGracePeriodSeconds)
+			explained delete deployment.apps/web: stopping for 3s; grace period 30s (terminationGracePeriodSeconds)
 			settled delete deployment.apps/web timed out (Terminating)
 			explained delete deployment.apps/web: stopping for 10s; grace period 30s (terminationGracePeriodSeconds)`)
 		w.expectRecord(t, "deployment.apps/web Delete Succeeded Timeout")
@@ -151,7 +152,7 @@ func TestAwaitedPodsTimeOut(t *testing.T) {
 		w.expect(t, `
 			acted delete deployment.apps/web succeeded
 			waiting delete deployment.apps/web (Terminating)
-			explained delete deployment.apps/web: stopping for 14s; grace period 30s (terminationGracePeriodSeconds)
+			explained delete deployment.apps/web: stopping for 13s; grace period 30s (terminationGracePeriodSeconds)
 			explained delete deployment.apps/web: stopping for 35s, but its grace period was 30s: node n has not reported the end of its containers
 			settled delete deployment.apps/web succeeded (NotFound)`)
 	})
@@ -229,7 +230,7 @@ func TestStoppingPodsInNamespace(t *testing.T) {
 			waiting delete namespace/n (Terminating)
 			observed delete namespace/n (Terminating)
 			explained delete namespace/n: it is being deleted and waits for its finalizers: hold
-			explained delete namespace/n: it is being deleted and waits for its finalizers: hold: stopping for 3s; grace period 30s (terminationGracePeriodSeconds)
+			explained delete namespace/n: it is being deleted and waits for its finalizers: hold: stopping for 2s; grace period 30s (terminationGracePeriodSeconds)
 			settled delete namespace/n succeeded (NotFound)`)
 	})
 }

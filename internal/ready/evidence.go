@@ -54,6 +54,9 @@ func (r *Evidence) RelatedKinds() []RelatedKind { return r.kinds }
 // logs. They must be seen before.
 func (r *Evidence) DeletesPods() bool { return r.deletesPods }
 
+// Leaving reports whether the object is being deleted.
+func (r *Evidence) Leaving() bool { return r.leaving }
+
 // Observed reports whether the status is about the current generation. A workload without an
 // observed generation is not observed; other objects without one are.
 func (r *Evidence) Observed() bool { return !r.unobserved }
