@@ -450,9 +450,9 @@ func (w *appWork) checkEmpty(op *Operation) error {
 func (w *appWork) history() history.Set { return w.set.history(w.app.App()) }
 
 func (w *appWork) continueHistory(
-	ctx context.Context, predecessor func(context.Context) (string, error),
+	ctx context.Context, predecessor func(context.Context, bool) (string, error),
 ) error {
-	id, err := predecessor(ctx)
+	id, err := predecessor(ctx, w.app.App().IsNew)
 	if err != nil || id == "" {
 		return err
 	}

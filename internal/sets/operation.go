@@ -67,7 +67,7 @@ type formatted interface {
 	// continueHistory makes the history of the predecessor, if there is one, that of the set. A set
 	// that keeps its ID when it is destroyed needs nothing.
 	continueHistory(
-		ctx context.Context, predecessor func(context.Context) (id string, err error),
+		ctx context.Context, predecessor func(_ context.Context, isNew bool) (id string, err error),
 	) error
 	// source returns what a saved plan keeps.
 	source() operation.PlanSource

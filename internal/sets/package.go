@@ -247,7 +247,7 @@ func (w packageWork) makePlan(ctx context.Context, op *Operation) error {
 func (w packageWork) permit(held []object.Ref) { w.Permit(held) }
 
 func (w packageWork) continueHistory(
-	context.Context, func(context.Context) (string, error),
+	context.Context, func(context.Context, bool) (string, error),
 ) error {
 	return nil
 }

@@ -29,7 +29,9 @@ func (emitter) history() history.Set { return historySet }
 
 func (emitter) finish(_ context.Context, _ engine.DryRun, err error) error { return err }
 
-func (emitter) continueHistory(context.Context, func(context.Context) (string, error)) error {
+func (emitter) continueHistory(
+	context.Context, func(context.Context, bool) (string, error),
+) error {
 	return nil
 }
 
