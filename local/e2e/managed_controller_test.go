@@ -133,7 +133,8 @@ func (c *controllers) end(only int, signal os.Signal) error {
 }
 
 // startController starts a controller for the namespace of the script. Its log is in the file
-// controller-N.log.
+// controller-N.log. It elects no leader unless the flag --leader-elect asks for that: one that leads
+// ends if the server does not answer for some seconds.
 func startController(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, true, neg, "controller [FLAG]...")
 	held := ts.Value(controllersKey{}).(*controllers)
@@ -145,7 +146,8 @@ func startController(ts *testscript.TestScript, neg bool, args []string) {
 	work := ts.MkAbs(fmt.Sprintf("work-%d", number))
 	ts.Check(os.MkdirAll(work, 0o700))
 	cmd := exec.Command(filepath.Join(bin, "muster-controller"), append([]string{
-		"--namespace=" + ts.Getenv("NS"), "--leader-election-namespace=" + ts.Getenv("NS"),
+		"--namespace=" + ts.Getenv("NS"),
+		"--leader-elect=false", "--leader-election-namespace=" + ts.Getenv("NS"),
 		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--work-dir=" + work,
 	}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.MkAbs(controllerConfig), "HOME="+ts.Getenv("HOME"),
