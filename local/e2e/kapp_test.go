@@ -121,6 +121,8 @@ var (
 	roundOfWaiting = regexp.MustCompile(`^---- waiting on \d+ changes`)
 	stillWaiting   = regexp.MustCompile(`^ongoing: `)
 	belowWaiting   = regexp.MustCompile(`^ +(\^|L) `)
+	// Dropped: a busy server breaks off watches, or does not answer the first request of one.
+	watchedAgain = regexp.MustCompile(`^info: Waiting: .*; what is waited for is looked for again$`)
 	// Lines of finished deletions go to the end: garbage collection decides when they come.
 	goneApp = regexp.MustCompile(`^ok: delete `)
 	// Such neighbouring lines are sorted: writes are concurrent, and rows follow generated names.
@@ -149,6 +151,7 @@ func normalApp(text string) []string {
 		line = strings.TrimSuffix(line, "\n")
 		line = strings.TrimSuffix(strings.TrimPrefix(line, ` "`), `\n",`)
 		switch {
+		case watchedAgain.MatchString(line):
 		case roundOfWaiting.MatchString(line):
 			waiting = false
 		case stillWaiting.MatchString(line):
