@@ -61,20 +61,20 @@ func runCrashingOnNode(
 		}
 		return r.apply(t, kubeconfig, namespace, r.manifest(namespace, version, runs), limit)
 	}
-	if out, code, _ := apply("1", time.Minute); code != 0 {
+	if out, code, _ := apply("1", hangTimeout); code != 0 {
 		t.Fatalf("the first version is not ready:\n%s", out)
 	}
-	limit := 90 * time.Second
+	limit := hangTimeout // it ends by itself
 	if _, always := r.crashes(); always {
 		limit = 40 * time.Second
 	}
 	shown := r.watchRuns(t, kubeconfig, namespace)
 	out, code, ended := apply("2", limit)
 	time.Sleep(seenDelay)
-	wrong := r.falseSuccess(ended, shown(), seenDelay)
+	wrong := r.falseSuccess(ended, shown(), seenDelay, 0)
 	all := r.readRuns(t, filepath.Join(folder, "2"))
 	if wrong == "" {
-		wrong = r.falseSuccess(ended, all, reportDelay)
+		wrong = r.falseSuccess(ended, all, reportDelay, 0)
 	}
 	count.add(t, r, ended, all, wrong, out, code)
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -49,6 +50,7 @@ type crashingPods struct {
 	pods   typed.PodInterface
 	chosen map[string]bool
 	runs   shownRuns
+	lag    time.Duration // between a write and its sight, at most so far
 }
 
 // shownRuns are the runs of containers as the status of their pods shows them, by pod and
@@ -82,7 +84,7 @@ func (s shownRuns) see(pod *corev1.Pod, r *crashingRollout) {
 	}
 }
 
-// seenDelay is how long after muster the test may see a status.
+// seenDelay is how long after muster the test may see a status, if nothing else is busy.
 const seenDelay = 500 * time.Millisecond
 
 func (s *crashingPods) run(namespace string, count *crashingCount) {
@@ -91,7 +93,7 @@ func (s *crashingPods) run(namespace string, count *crashingCount) {
 	apply := func(version string, limit time.Duration) (printed, int, time.Time) {
 		return s.apply(t, cluster.Kubeconfig(), namespace, s.manifest(namespace, version, ""), limit)
 	}
-	if out, code, _ := apply("1", time.Minute); code != 0 {
+	if out, code, _ := apply("1", hangTimeout); code != 0 {
 		t.Fatalf("the first version is not ready:\n%s", out)
 	}
 	watched, err := s.pods.Watch(t.Context(), metav1.ListOptions{LabelSelector: "version=2"})
@@ -104,29 +106,86 @@ func (s *crashingPods) run(namespace string, count *crashingCount) {
 	done := make(chan result)
 	// Ends with its result, which is received below.
 	go func() {
-		limit := 40 * time.Second
+		limit := hangTimeout // it ends by itself
 		if _, always := s.crashes(); always {
 			limit = 15 * time.Second
 		}
 		out, code, ended := apply("2", limit)
-		time.Sleep(seenDelay)
 		done <- result{out, code, ended}
 	}()
-	for {
+	stop := s.startEcho()
+	defer stop()
+	var r result
+	for over := false; !over; {
 		select {
 		case e, ok := <-watched.ResultChan():
-			if pod, isPod := e.Object.(*corev1.Pod); isPod && ok {
-				s.see(pod)
-			} else {
+			pod, isPod := e.Object.(*corev1.Pod)
+			switch {
+			case !isPod || !ok:
 				t.Fatal("the watch of the pods broke")
+			case pod.Name == echoPod:
+				over = s.hear(pod)
+			default:
+				s.see(pod)
 			}
-		case r := <-done:
-			all := s.runs.list()
-			wrong := s.falseSuccess(r.ended, all, seenDelay)
-			count.add(t, s.crashingRollout, r.ended, all, wrong, r.out, r.code)
-			return
+		case r = <-done:
+			stop()
+			check(t, s.echo(t.Context(), lastEcho))
 		}
 	}
+	t.Logf("statuses were seen after %s at most", s.lag)
+	all := s.runs.list()
+	wrong := s.falseSuccess(r.ended, all, seenDelay+2*s.lag, s.lag)
+	count.add(t, s.crashingRollout, r.ended, all, wrong, r.out, r.code)
+}
+
+// The echo is a pod of the new version that no node runs.
+const (
+	echoPod   = "echo"
+	echoNote  = "e2e.muster.dev/echo"
+	lastEcho  = "last"
+	echoEvery = 200 * time.Millisecond
+)
+
+// startEcho begins to write the time into the echo, again and again. The returned function ends
+// that.
+func (s *crashingPods) startEcho() (stop func()) {
+	_, err := s.pods.Create(s.t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: echoPod, Labels: map[string]string{"version": "2"}},
+		Spec: corev1.PodSpec{
+			SchedulerName: "none",
+			Containers:    []corev1.Container{{Name: "echo", Image: "example/echo:1"}},
+		},
+	}, metav1.CreateOptions{})
+	check(s.t, err)
+	ctx, cancel := context.WithCancel(s.t.Context())
+	go func() { // ends with the context
+		pause := time.NewTicker(echoEvery)
+		defer pause.Stop()
+		for ctx.Err() == nil {
+			_ = s.echo(ctx, time.Now().Format(time.RFC3339Nano)) // the next one may succeed
+			<-pause.C
+		}
+	}()
+	return cancel
+}
+
+// echo writes a text into the echo.
+func (s *crashingPods) echo(ctx context.Context, text string) error {
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, echoNote, text)
+	_, err := s.pods.Patch(ctx, echoPod, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// hear takes a state of the echo: how late the test sees the time in it is how late muster may see
+// a status. It reports whether it is the last one, after which the test has seen all that muster
+// can have seen.
+func (s *crashingPods) hear(pod *corev1.Pod) (last bool) {
+	text := pod.Annotations[echoNote]
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		s.lag = max(s.lag, time.Since(at))
+	}
+	return text == lastEcho
 }
 
 // see records what a pod runs, and lets it crash or recover.

@@ -133,11 +133,11 @@ const (
 )
 
 // falseSuccess returns why a run that ended with success at a time should not have; empty if it
-// should. The kubelet reports a crash with a delay.
+// should. The kubelet reports a crash with a delay, and the times are exact to a lag.
 func (r *crashingRollout) falseSuccess(
-	at time.Time, all []*containerRuns, delay time.Duration,
+	at time.Time, all []*containerRuns, delay, lag time.Duration,
 ) string {
-	hold := max(provenAfter, r.minReady) - wholeSecond
+	hold := max(provenAfter, r.minReady) - wholeSecond - lag
 	for _, c := range all {
 		for _, crash := range c.crashes {
 			began := lastBefore(c.starts, crash)
@@ -149,7 +149,7 @@ func (r *crashingRollout) falseSuccess(
 					return fmt.Sprintf("%s crashed %s before and has run for %s since", c.title,
 						at.Sub(crash), ran)
 				}
-			case !c.probed && began.Before(at) && crash.Sub(began) < noticedWithin:
+			case !c.probed && began.Before(at) && crash.Sub(began) < noticedWithin-lag:
 				return fmt.Sprintf("%s crashed %s after its start", c.title, crash.Sub(began))
 			}
 		}
