@@ -196,7 +196,7 @@ func (r *release) destroyAll(before []string) {
 	}
 	pause := time.NewTicker(200 * time.Millisecond) // dependents are deleted in the background
 	defer pause.Stop()
-	for last := time.Now().Add(time.Minute); ; <-pause.C {
+	for last := time.Now().Add(hangTimeout); ; <-pause.C {
 		left := slices.DeleteFunc(r.list(), func(key string) bool {
 			_, was := slices.BinarySearch(before, key)
 			return was

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,9 +135,16 @@ func TestExecute(t *testing.T) {
 	if err == nil || err.Error() != "exit status 3" {
 		t.Errorf("error %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	err = execute(ctx, []string{"sleep", "1000"})
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := filepath.Join(t.TempDir(), "begun")
+	if err := syscall.Mkfifo(begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // ends when the command has begun
+		defer cancel()
+		_, _ = os.ReadFile(begun)
+	}()
+	err = execute(ctx, []string{"sh", "-c", "echo >" + begun + "; exec sleep 1000"})
 	if err == nil || err.Error() != "signal: terminated" {
 		t.Errorf("error %v", err)
 	}
