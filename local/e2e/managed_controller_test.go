@@ -133,8 +133,8 @@ func (c *controllers) end(only int, signal os.Signal) error {
 }
 
 // startController starts a controller for the namespace of the script. Its log is in the file
-// controller-N.log. It elects no leader unless the flag --leader-elect asks for that: one that leads
-// ends if the server does not answer for some seconds.
+// controller-N.log. It elects no leader unless the flag --leader-elect asks for that: a leader ends
+// if the server does not answer for some seconds.
 func startController(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, true, neg, "controller [FLAG]...")
 	held := ts.Value(controllersKey{}).(*controllers)
