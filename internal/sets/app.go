@@ -105,7 +105,11 @@ func (s *appSet) requested() Request { return s.request }
 func (s *appSet) described() []manifest.Object { return s.objects }
 
 func (s *appSet) holders(ctx context.Context, c cluster.Writer) (object.Ref, []types.UID, error) {
-	found, err := s.client(c).Find(ctx, s.name())
+	client := s.client(c)
+	found, err := client.Find(ctx, s.name())
+	if err == nil {
+		err = client.CheckLabel(ctx, found) // its objects are taken over
+	}
 	if err != nil {
 		return object.Ref{}, nil, err
 	}

@@ -1,6 +1,7 @@
 package sets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ var formats = []string{KindApp, KindPackage}
 type setWorld struct {
 	t       testing.TB
 	format  string
+	app     string // empty for shop
 	server  *enginetest.Cluster
 	dir     string
 	notices []string
@@ -119,7 +121,7 @@ func (w *setWorld) request() Request {
 		Now:    func() time.Time { w.now = w.now.Add(time.Second); return w.now },
 	}
 	if w.format == KindApp {
-		r.App = "shop"
+		r.App = cmp.Or(w.app, "shop")
 	}
 	return r
 }

@@ -89,10 +89,13 @@ func (d *Deletion) Unlistable() error {
 // App returns the app; nil if it does not exist.
 func (d *Deletion) App() *App { return d.app }
 
-// SetPlan sets the plan that is going to be run.
-func (d *Deletion) SetPlan(_ context.Context, p *plan.Plan) error {
+// SetPlan sets the plan that is going to be run, and checks whose objects it deletes.
+func (d *Deletion) SetPlan(ctx context.Context, p *plan.Plan) error {
 	d.plan = p
-	return nil
+	if !d.Found() {
+		return nil
+	}
+	return d.checkFound(ctx, d.app, d.objects, true)
 }
 
 // Plan returns the plan; nil before SetPlan.

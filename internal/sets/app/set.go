@@ -137,6 +137,9 @@ func (s *Set) Config() *config.Config { return s.config }
 // first write.
 func (s *Set) SetPlan(ctx context.Context, p *plan.Plan) error {
 	s.plan = p
+	if err := s.checkFound(ctx, s.app, s.live, p.Removes()); err != nil {
+		return err
+	}
 	return s.checkBefore(ctx, p)
 }
 
