@@ -324,7 +324,11 @@ func (s *Step) keepIfForbidden(owner Owner, marks Annotations) bool {
 		s.Reason = fmt.Sprintf("annotation prevents deletion (%q: %q)", mark.Key, mark.Value)
 		return true
 	}
-	owner.Unmarked = nil // what has lost the mark since then was taken out of the set
+	// What has lost the mark since then was taken out of the set.
+	owner.Unmarked = nil
+	if owner.Label != "" && !owner.Owns(s.Have) { // a record alone lets nothing be deleted
+		owner.Adoption, owner.Adopts = AdoptNone, nil
+	}
 	s.ReasonCode, s.Reason = owner.refusal(s.Have, nil, owner.KeepHint, "")
 	switch {
 	case s.ReasonCode == "":

@@ -267,15 +267,15 @@ func (s *appSet) PrepareDestroy(
 	return &Operation{Locked: app.LockSet(s.name()), cluster: c, format: work}, nil
 }
 
-// Targets returns the objects that carry the label of the app.
+// Targets returns the objects that carry the label of the app, and others that its record lists.
 func (s *appSet) Targets(ctx context.Context, c cluster.Writer) (*operation.StatusTargets, error) {
 	found, err := s.client(c).PrepareObserve(ctx, app.ObserveRequest{App: s.name()})
 	if err != nil {
 		return nil, s.hinted(ctx, c, err)
 	}
 	m := operation.NewStatusTargets(found.App.RecordRef(), app.LockSet(s.name()),
-		slices.Concat(found.Refs, found.Gone))
-	m.Gone = found.Gone
+		slices.Concat(found.Refs, found.Unmarked, found.Gone))
+	m.Gone, m.Unmarked = found.Gone, found.Unmarked
 	if found.Hidden != nil {
 		m.Hidden = fmt.Errorf("%s: %w", s.Title(), found.Hidden)
 	}

@@ -33,8 +33,9 @@ type Handover struct {
 	From, To Set
 
 	cluster  cluster.Writer
-	members  *object.Set // of From, without those of an app that are gone
+	members  *object.Set // of From, without those of an app that are gone or unmarked
 	gone     []object.Ref
+	unmarked []object.Ref // of an app: those that have lost its label
 	notice   func(string)
 	label    string      // of the objects, which a new app takes over; empty for none
 	locked   lock.Set    // of From
@@ -138,9 +139,10 @@ func (h *Handover) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.members, h.gone, h.locked = object.NewSet(), targets.Gone, targets.Locks[0]
+	h.members, h.locked = object.NewSet(), targets.Locks[0]
+	h.gone, h.unmarked = targets.Gone, targets.Unmarked
 	for _, ref := range targets.All.Refs() {
-		if !slices.Contains(targets.Gone, ref) { // there is nothing to hand over
+		if !slices.Contains(h.gone, ref) && !slices.Contains(h.unmarked, ref) { // else nothing to give
 			h.members.Insert(ref)
 		}
 	}
@@ -234,8 +236,8 @@ func (h *Handover) removedJobs(
 	return jobs
 }
 
-// noteGone reports which objects of an app are not handed over because somebody has deleted them,
-// given those that the new set describes.
+// noteGone reports which objects of an app are not handed over because somebody has deleted them or
+// has removed the label of the app, given those that the new set describes.
 func (h *Handover) noteGone(described []*unstructured.Unstructured) {
 	for _, ref := range h.gone {
 		if !slices.ContainsFunc(described, func(obj *unstructured.Unstructured) bool {
@@ -244,6 +246,10 @@ func (h *Handover) noteGone(described []*unstructured.Unstructured) {
 			h.notice(fmt.Sprintf("note: %s was deployed and does not exist; the new set does not have it",
 				ref))
 		}
+	}
+	for _, ref := range h.unmarked {
+		h.notice(fmt.Sprintf("note: %s has lost the label of the app; it stays in the cluster, and the "+
+			"new set does not have it", ref))
 	}
 }
 

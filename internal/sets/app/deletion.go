@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -135,6 +137,9 @@ func (d *Deletion) Load(ctx context.Context) (*record.State, error) {
 	if err := d.Unlistable(); err != nil {
 		return nil, err
 	}
+	if err := d.noteUnmarked(ctx); err != nil {
+		return nil, err
+	}
 	state := stateOf(d.app, d.objects)
 	for _, obj := range d.objects {
 		deleted := resource.IsGenerated(obj) || resource.HasAnnotation(obj, resource.AnnOwnedForDeletion)
@@ -143,6 +148,17 @@ func (d *Deletion) Load(ctx context.Context) (*record.State, error) {
 		}
 	}
 	return state, nil
+}
+
+// noteUnmarked prints which objects of the record have lost the label of the app: they stay in the
+// cluster.
+func (d *Deletion) noteUnmarked(ctx context.Context) error {
+	unmarked, _, err := d.unlabelled(ctx, d.app, d.objects, d.missed)
+	if len(unmarked) > 0 {
+		d.Printer.Info(fmt.Sprintf("these objects of the app have lost its label %s and stay in the "+
+			"cluster: %s", d.app.Selector(), strings.Join(describeAll(unmarked), ", ")))
+	}
+	return err
 }
 
 // Exists reports whether the app has a record.

@@ -90,6 +90,8 @@ type Observation struct {
 	App  *App
 	Refs []object.Ref // those that were deployed, in the order in which they are listed
 	Gone []object.Ref // those that the record lists and that do not exist
+	// Unmarked are those that the record lists and that have lost the label of the app.
+	Unmarked []object.Ref
 	// Hidden is a *HiddenError if the app may have more objects; else nil.
 	Hidden error
 }
@@ -105,17 +107,22 @@ func (c *Client) PrepareObserve(ctx context.Context, r ObserveRequest) (*Observa
 	for _, obj := range WithoutTransient(found) {
 		o.Refs = append(o.Refs, object.RefOf(obj))
 	}
-	o.Gone, err = c.gone(ctx, target, found, missed)
+	unmarked, gone, err := c.unlabelled(ctx, target, found, missed)
+	for _, obj := range unmarked {
+		o.Unmarked = append(o.Unmarked, object.RefOf(obj))
+	}
+	o.Gone = gone
 	return o, err
 }
 
-// gone returns the objects that the record of an app lists and that do not exist, given those that
-// have its label. It sends requests only if the record lists others.
-func (c *Client) gone(
-	ctx context.Context, target *App, found []liveObject, missed unlistedKinds,
-) ([]object.Ref, error) {
+// unlabelled returns the objects that the record of an app lists and that have lost its label, and
+// those that do not exist. Known objects are not looked for; nor are those that could not be listed.
+// It sends requests only if the record lists others.
+func (c *Client) unlabelled(
+	ctx context.Context, target *App, known []liveObject, missed unlistedKinds,
+) (unmarked []liveObject, gone []object.Ref, err error) {
 	labelled := object.NewSet()
-	for _, obj := range found {
+	for _, obj := range known {
 		labelled.Insert(object.RefOf(obj))
 	}
 	var targets []cluster.Target
@@ -126,22 +133,24 @@ func (c *Client) gone(
 		}
 	}
 	if len(targets) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	live, err := c.Cluster.Read(ctx, targets)
 	if denied := (*cluster.DeniedError)(nil); errors.As(err, &denied) {
-		return nil, nil // the label says what the app has
+		return nil, nil, nil // the label says what the app has
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var gone []object.Ref
 	for _, t := range targets {
-		if live.Objects[t.Ref] == nil && (!live.Unserved.Has(t.Ref) || live.NoKind.Has(t.Ref)) {
+		switch obj := live.Objects[t.Ref]; {
+		case obj != nil && !IsMember(target, obj): // a member may have another kind, too
+			unmarked = append(unmarked, obj)
+		case obj == nil && (!live.Unserved.Has(t.Ref) || live.NoKind.Has(t.Ref)):
 			gone = append(gone, t.Ref)
 		}
 	}
-	return gone, nil
+	return unmarked, gone, nil
 }
 
 // ListRequest asks for apps.

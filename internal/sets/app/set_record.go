@@ -17,7 +17,8 @@ import (
 )
 
 // Load returns the objects that carry the label of the app, with what is recorded of each, and the
-// live objects. Objects that controllers created with this label are no members.
+// live objects. Objects that controllers created with this label are no members. What the record
+// lists is a member although it has lost the label, so that a plan says that it stays.
 func (s *Set) Load(ctx context.Context) (*record.State, error) {
 	if err := checkLabel(s.app); err != nil {
 		return nil, err
@@ -32,7 +33,17 @@ func (s *Set) Load(ctx context.Context) (*record.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stateOf(s.app, labelled), nil
+	known := slices.Concat(labelled, Unwrap(s.inputs))
+	unmarked, _, err := s.unlabelled(ctx, s.app, known, s.missed)
+	if err != nil {
+		return nil, err
+	}
+	state := stateOf(s.app, labelled)
+	for _, obj := range unmarked {
+		ref := object.RefOf(obj)
+		state.Members, state.Live[ref] = append(state.Members, record.Member{Ref: ref}), obj
+	}
+	return state, nil
 }
 
 // checkSeen returns an *UnseenError if the run would delete objects of the record that the user may

@@ -15,7 +15,9 @@ type StatusTargets struct {
 	Remote bool         // several inventories, so that it has to be said which
 	Locks  []lock.Set   // what runs lock that may create the objects
 	Gone   []object.Ref // of an app: those of All that do not exist
-	Hidden error        // why there may be more objects, which cannot be listed; nil if there are none
+	// Unmarked are, of an app, those of All that have lost its label, and stay in the cluster.
+	Unmarked []object.Ref
+	Hidden   error // why there may be more objects, which cannot be listed; nil if there are none
 	// Finished is that of engine.ObserveOptions.
 	Finished func(ctx context.Context, missing []object.Ref) map[object.Ref]string
 }
