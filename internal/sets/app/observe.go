@@ -38,8 +38,9 @@ func (e *UnseenError) Error() string {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return fmt.Sprintf("the record has objects that are not in the files, and that you may not list "+
-		"to delete them: %s; nothing was changed. Whoever may list them can apply the app, and with "+
-		"--no-prune they stay", strings.Join(names, ", "))
+		"to delete them: %s; nothing was changed\nlet somebody apply who may list them (muster "+
+		"check-access shows the rights), or use --no-prune to keep them, or a filter, as "+
+		"--filter-kind, that leaves them out", strings.Join(names, ", "))
 }
 
 // seen returns an app and its objects. hidden is a *HiddenError if it may have more; else nil.
@@ -116,8 +117,7 @@ func (c *Client) PrepareObserve(ctx context.Context, r ObserveRequest) (*Observa
 }
 
 // unlabelled returns the objects that the record of an app lists and that have lost its label, and
-// those that do not exist. Known objects are not looked for; nor are those that could not be listed.
-// It sends requests only if the record lists others.
+// those that do not exist, without known ones and those that could not be listed. It sends requests only if the record lists others.
 func (c *Client) unlabelled(
 	ctx context.Context, target *App, known []liveObject, missed unlistedKinds,
 ) (unmarked []liveObject, gone []object.Ref, err error) {

@@ -47,10 +47,14 @@ func (s *Set) Load(ctx context.Context) (*record.State, error) {
 }
 
 // checkSeen returns an *UnseenError if the run would delete objects of the record that the user may
-// not list. Those that nobody can list for now stay in the record.
+// not list. Those that the filter leaves out, or that nobody can list for now, stay in the record.
 func (s *Set) checkSeen() error {
 	if s.req.Patch {
 		return nil
+	}
+	matching, err := s.req.Filter.ResourceFilter(s.Now())
+	if err != nil {
+		return err
 	}
 	known := object.NewSet()
 	for _, obj := range slices.Concat(Unwrap(s.inputs), s.live) {
@@ -59,7 +63,7 @@ func (s *Set) checkSeen() error {
 	unseen := &UnseenError{}
 	recorded, _ := s.app.Members()
 	for _, m := range recorded {
-		if !known.Has(m.Ref) && s.missed.forbid(m.Ref) {
+		if !known.Has(m.Ref) && s.missed.forbid(m.Ref) && matching.MayMatch(identityOf(m.Ref)) {
 			unseen.Objects = append(unseen.Objects, m.Ref)
 		}
 	}
@@ -67,6 +71,15 @@ func (s *Set) checkSeen() error {
 		return nil
 	}
 	return unseen
+}
+
+// identityOf returns an object that has nothing but an identity, for filters.
+func identityOf(ref object.Ref) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	obj.SetGroupVersionKind(ref.GroupKind().WithVersion("v1"))
+	obj.SetNamespace(ref.Namespace)
+	obj.SetName(ref.Name)
+	return obj
 }
 
 // stateOf returns the state of an app with the given live objects.

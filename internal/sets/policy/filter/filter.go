@@ -91,6 +91,39 @@ func (r *ResourceFilter) Matches(obj *unstructured.Unstructured) bool {
 	return false
 }
 
+// MayMatch reports whether the filter may select an object of which only the identity is known,
+// whatever its labels and age are.
+func (r *ResourceFilter) MayMatch(identity *unstructured.Unstructured) bool {
+	may, _ := r.bounds(identity)
+	return may
+}
+
+// bounds reports whether an object of an identity may be selected, and whether it is in any case.
+func (r *ResourceFilter) bounds(identity *unstructured.Unstructured) (may, must bool) {
+	mays := func(in *ResourceFilter) bool { may, _ := in.bounds(identity); return may }
+	musts := func(in *ResourceFilter) bool { _, must := in.bounds(identity); return must }
+	not := func(f func(*ResourceFilter) bool) func(*ResourceFilter) bool {
+		return func(in *ResourceFilter) bool { return !f(in) }
+	}
+	switch {
+	case r == nil:
+		return true, true
+	case len(r.And) > 0:
+		return allMatch(r.And, mays), allMatch(r.And, musts)
+	case len(r.Or) > 0:
+		return !allMatch(r.Or, not(mays)), !allMatch(r.Or, not(musts))
+	case r.Not != nil:
+		may, must = r.Not.bounds(identity)
+		return !must, !may
+	case r.Resource != nil:
+		c := r.Resource
+		known := c.CreatedAtBeforeTime == nil && c.CreatedAtAfterTime == nil && len(c.selectors) == 0
+		may = c.matchesIdentity(identity)
+		return may, may && known
+	}
+	return false, false
+}
+
 func allMatch[T any](list []T, holds func(*T) bool) bool {
 	for i := range list {
 		if !holds(&list[i]) {
@@ -136,6 +169,16 @@ func (c *clause) matches(obj *unstructured.Unstructured) bool {
 		c.CreatedAtAfterTime != nil && created.Before(*c.CreatedAtAfterTime) {
 		return false
 	}
+	if !c.matchesIdentity(obj) {
+		return false
+	}
+	has := labels.Set(obj.GetLabels())
+	return len(c.selectors) == 0 ||
+		slices.ContainsFunc(c.selectors, func(s labels.Selector) bool { return s.Matches(has) })
+}
+
+// matchesIdentity reports whether the kind, the namespace and the name of an object are selected.
+func (c *clause) matchesIdentity(obj *unstructured.Unstructured) bool {
 	kind, namespace, name := obj.GetKind(), obj.GetNamespace(), obj.GetName()
 	for _, list := range []struct {
 		texts []string
@@ -154,11 +197,7 @@ func (c *clause) matches(obj *unstructured.Unstructured) bool {
 			return false
 		}
 	}
-	if len(c.selectors) == 0 {
-		return true
-	}
-	has := labels.Set(obj.GetLabels())
-	return slices.ContainsFunc(c.selectors, func(s labels.Selector) bool { return s.Matches(has) })
+	return true
 }
 
 // MatchAny returns whether a value matches one of some patterns, or there are none.

@@ -216,3 +216,36 @@ func TestChange(t *testing.T) {
 		}
 	}
 }
+
+// Without labels and age of an object, a filter says whether it may select it.
+func TestMayMatch(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"resource":{"kinds":["ConfigMap"]}}`:                                                  "ab",
+		`{"resource":{"namespaces":["demo"],"labels":["x=y"]}}`:                                 "ab",
+		`{"not":{"resource":{"namespaces":["demo"],"labels":["x=y"]}}}`:                         "abcd",
+		`{"not":{"resource":{"namespaces":["demo"]}}}`:                                          "cd",
+		`{"and":[{"resource":{"names":["web"]}},{"not":{"resource":{"kinds":["ConfigMap"]}}}]}`: "d",
+		`{"or":[{"resource":{"kinds":["Secret"]}},{"resource":{"kinds":["ClusterRole"],` +
+			`"labels":["x=z"]}}]}`: "cd",
+		`{}`: "",
+	} {
+		r, err := ParseResourceFilter(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		for _, letter := range []byte("abcd") {
+			identity := things[letter].DeepCopy()
+			identity.SetLabels(nil)
+			if r.MayMatch(identity) {
+				got = append(got, letter)
+			}
+		}
+		if string(got) != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	if none := (*ResourceFilter)(nil); !none.MayMatch(things['a']) {
+		t.Error("no filter excludes an object")
+	}
+}
