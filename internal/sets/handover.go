@@ -289,6 +289,9 @@ func (e *HandoverError) Error() string {
 		"\n")
 }
 
+// overtaken says of an object that the dry run cannot say what a handover changes.
+const overtaken = "was changed by others meanwhile: give the command again"
+
 // Check returns a *HandoverError unless a plan changes nothing but marks, and has all objects of
 // the old set.
 func (h *Handover) Check(outlooks []view.Outlook) error {
@@ -314,7 +317,10 @@ func (h *Handover) Check(outlooks []view.Outlook) error {
 		case (verb == view.ToLeave || verb == view.ToSkip) && !h.marked(o.Step):
 			e.Objects = append(e.Objects, o.Step.Ref.String()+" "+notMarked)
 		case verb == view.ToSkip:
-		case !o.ChangesOnlyMarks(isOwnMark):
+		case o.ChangesOnlyMarks(isOwnMark):
+		case o.Overtaken():
+			e.Objects = append(e.Objects, o.Step.Ref.String()+" "+overtaken)
+		default:
 			e.Objects = append(e.Objects, o.Step.Ref.String()+" would be changed: muster plan shows how")
 		}
 	}

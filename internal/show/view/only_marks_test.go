@@ -10,8 +10,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// TestChangesOnlyMarks covers that the answer to a dry run counts, unless others have changed the
-// object since it was read: then what the patch makes of it as it was read does.
+// TestChangesOnlyMarks covers that the answer to a dry run counts, and never what was sent: if others
+// have changed the object since it was read, it is unknown who made the differences.
 func TestChangesOnlyMarks(t *testing.T) {
 	stored := func(version, data, mark string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
@@ -22,23 +22,25 @@ func TestChangesOnlyMarks(t *testing.T) {
 		}}
 	}
 	for name, test := range map[string]struct {
-		want, after *unstructured.Unstructured
-		only        bool
+		want, after     *unstructured.Unstructured
+		only, overtaken bool
 	}{
-		"marks alone":             {stored("1", "1", "new"), stored("1", "1", "new"), true},
-		"data":                    {stored("1", "2", "new"), stored("1", "2", "new"), false},
-		"data by the server":      {stored("1", "1", "new"), stored("1", "2", "new"), false},
-		"data by others":          {stored("1", "1", "new"), stored("2", "2", "new"), true},
-		"data by others and us":   {stored("1", "3", "new"), stored("2", "2", "new"), false},
-		"data by others and back": {stored("1", "2", "new"), stored("2", "1", "new"), false},
+		"marks alone":          {stored("1", "1", "new"), stored("1", "1", "new"), true, false},
+		"data":                 {stored("1", "2", "new"), stored("1", "2", "new"), false, false},
+		"data by the server":   {stored("1", "1", "new"), stored("1", "2", "new"), false, false},
+		"others, marks alone":  {stored("1", "1", "new"), stored("2", "1", "new"), true, true},
+		"others and data":      {stored("1", "1", "new"), stored("2", "2", "new"), false, true},
+		"others and our data":  {stored("1", "3", "new"), stored("2", "2", "new"), false, true},
+		"marks without answer": {stored("1", "1", "new"), stored("", "1", "new"), true, false},
 	} {
 		o := Outlook{
 			Step: &plan.Step{Op: plan.Update, Have: stored("1", "1", "old"), Want: test.want,
 				Patch: diff.Patch{Data: []byte("{}")}},
 			op: plan.Update, outcome: event.Succeeded, after: test.after,
 		}
-		if got := o.ChangesOnlyMarks(func(key string) bool { return key == "mark" }); got != test.only {
-			t.Errorf("%s: got %t, want %t", name, got, test.only)
+		only := o.ChangesOnlyMarks(func(key string) bool { return key == "mark" })
+		if overtaken := o.Overtaken(); only != test.only || overtaken != test.overtaken {
+			t.Errorf("%s: got %t, %t, want %t, %t", name, only, overtaken, test.only, test.overtaken)
 		}
 	}
 }

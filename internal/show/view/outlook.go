@@ -137,15 +137,12 @@ func (o Outlook) Comparable() (before, after *unstructured.Unstructured) {
 
 // ChangesOnlyMarks reports whether the operation leaves the object, or changes nothing of it but
 // labels and annotations that the function matches, and annotations in which tools record what they
-// applied. What others have changed since the plan was made does not count.
+// applied. What others have changed meanwhile is a change, too: see Overtaken.
 func (o Outlook) ChangesOnlyMarks(isMark func(key string) bool) bool {
 	if o.outcome != event.Succeeded || o.Step.Have == nil || o.after == nil || o.recreates {
 		return o.Verb() == ToLeave
 	}
 	before, after := o.Step.Have.DeepCopy(), o.after.DeepCopy()
-	if len(o.Step.Patch.Data) > 0 && after.GetResourceVersion() != before.GetResourceVersion() {
-		after = o.Step.Want.DeepCopy()
-	}
 	for _, obj := range []*unstructured.Unstructured{before, after} {
 		for _, field := range []string{"labels", "annotations"} {
 			values, _, _ := unstructured.NestedMap(obj.Object, "metadata", field)
@@ -159,6 +156,16 @@ func (o Outlook) ChangesOnlyMarks(isMark func(key string) bool) bool {
 		}
 	}
 	return len(diff.Between(before, after, diff.Options{})) == 0
+}
+
+// Overtaken reports whether the server answered for a newer version of the object than the one that
+// was read: nobody knows which of the differences are those of the operation.
+func (o Outlook) Overtaken() bool {
+	if o.Step.Have == nil || o.after == nil {
+		return false
+	}
+	version := o.after.GetResourceVersion()
+	return version != "" && version != o.Step.Have.GetResourceVersion()
 }
 
 // Verb is the operation of an outlook, as plans print it.
