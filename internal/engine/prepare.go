@@ -17,6 +17,12 @@ func prepare(
 	ctx context.Context, c cluster.Writer, p *plan.Plan, step *plan.Step, o *Options,
 ) (next *plan.Step, err error) {
 	applies := step.ServerSide && step.Have != nil && len(step.Patch.Data) == 0
+	if applies && len(step.Handover.Data) > 0 {
+		if step, err = patched(ctx, c, p, step, step.Handover); err != nil {
+			return nil, err
+		}
+		step.Handover = diff.Patch{}
+	}
 	if applies && adoptsUpdates(p, step) {
 		if step, err = adoptUpdates(ctx, c, p, step); err != nil {
 			return nil, err

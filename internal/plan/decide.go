@@ -351,7 +351,11 @@ func (w writeMode) decideServerSide(
 	if err != nil {
 		return fmt.Errorf("compare with what was applied: %w", err)
 	}
-	step.Op, step.Disown = Update, former.Removal(step.Have, want)
+	step.Op = Update
+	step.Disown = former.Removal(step.Have, want)
+	if step.Handover, err = w.handover(step.Have, former); err != nil {
+		return err
+	}
 	if step.Released, err = w.released(step.Have, manifest, want); err != nil {
 		return err
 	}

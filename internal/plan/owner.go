@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -156,18 +157,29 @@ func (o Others) Removal(live, want *unstructured.Unstructured) diff.Patch {
 	return diff.Patch{Type: types.MergePatchType, Data: data}
 }
 
-// handOver adds to the patch of an object that the set takes from its owner that the fields of the
-// manager which has set the marks of this belong to the manager of the set: a later server-side
-// apply would conflict with them. If several managers own the marks, nobody knows which it is.
+// movedFields returns the managed fields of an object that the set takes from its owner, with the
+// fields of the managers that have set the marks of this as those of the manager of the set: a later
+// server-side apply would conflict with them. It returns nil if nothing changes.
+func (w writeMode) movedFields(
+	live *unstructured.Unstructured, former Others,
+) ([]metav1.ManagedFieldsEntry, error) {
+	if !w.owner.Adopts.Has(object.RefOf(live)) {
+		return nil, nil
+	}
+	managers := diff.ManagersOf(live, former.Labels, former.Annotations)
+	entries, moved, err := diff.MoveManagers(live.GetManagedFields(), managers, w.manager)
+	if err != nil || len(moved) == 0 {
+		return nil, err
+	}
+	return entries, nil
+}
+
+// handOver adds the moved fields to the patch of an object that the set takes from its owner.
 func (w writeMode) handOver(
 	m merged, live *unstructured.Unstructured, former Others,
 ) (merged, error) {
-	managers := diff.ManagersOf(live, former.Labels, former.Annotations)
-	if !w.owner.Adopts.Has(object.RefOf(live)) || len(managers) != 1 {
-		return m, nil
-	}
-	entries, moved, err := diff.MoveManagers(live.GetManagedFields(), managers, w.manager)
-	if err != nil || len(moved) == 0 {
+	entries, err := w.movedFields(live, former)
+	if err != nil || entries == nil {
 		return m, err
 	}
 	err = m.changePatch(func(fields map[string]any) error {
@@ -179,6 +191,20 @@ func (w writeMode) handOver(
 		return nil
 	})
 	return m, err
+}
+
+// handover returns the patch that moves fields before a server-side apply; a zero patch for none.
+func (w writeMode) handover(
+	live *unstructured.Unstructured, former Others,
+) (diff.Patch, error) {
+	entries, err := w.movedFields(live, former)
+	if err != nil || entries == nil {
+		return diff.Patch{}, err
+	}
+	data, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": live.GetUID(), "managedFields": entries},
+	})
+	return diff.Patch{Type: types.MergePatchType, Data: data}, err
 }
 
 // Marks reports whether the set marks its objects.

@@ -16,6 +16,7 @@ import (
 func (s *Step) Leave() {
 	s.Op, s.Want, s.Wait = Unchanged, s.Have, false
 	s.Patch, s.Disown, s.Diff, s.Contested = diff.Patch{}, diff.Patch{}, nil, nil
+	s.Handover = diff.Patch{}
 	s.Obstacles, s.TooMany, s.Unmerged = nil, nil, nil
 	s.FullReplace, s.Force, s.Replace, s.Recreate = false, false, "", nil
 	s.Draft, s.Substitutions, s.Unknown = nil, nil, ""

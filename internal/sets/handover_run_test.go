@@ -87,4 +87,3 @@ func TestConvertOvertaken(t *testing.T) {
 		w.expect("objects", w.data("a"), "x=1")
 	})
 }
-

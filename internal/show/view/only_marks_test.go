@@ -10,8 +10,8 @@ import (
 	"github.com/muster-deploy/muster/internal/plan"
 )
 
-// TestChangesOnlyMarks covers that the answer to a dry run counts, and never what was sent: if others
-// have changed the object since it was read, it is unknown who made the differences.
+// TestChangesOnlyMarks covers that the answer to a dry run counts, and never what was sent: if
+// others have changed the object since it was read, it is unknown who made the differences.
 func TestChangesOnlyMarks(t *testing.T) {
 	stored := func(version, data, mark string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
