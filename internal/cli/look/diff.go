@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -136,6 +137,9 @@ func (f *diffFlags) compare(
 		}
 	}
 	f.complete(s)
+	if err := f.checkUsed(); err != nil {
+		return err
+	}
 	from, err := s.Open(ctx, f.from)
 	if err != nil {
 		return f.explain(env, args, "from", err)
@@ -157,6 +161,15 @@ func (f *diffFlags) compare(
 	return nil
 }
 
+// checkUsed returns an error for manifests of an app that are none of the two states.
+func (f *diffFlags) checkUsed() error {
+	if given := f.Manifests(); len(given) > 0 && f.from != sets.Folder && f.to != sets.Folder {
+		return fmt.Errorf("%s would not be compared: the states are %s and %s; omit one of them, or the "+
+			"manifests", strings.Join(given, " and "), f.from, f.to)
+	}
+	return nil
+}
+
 // compareTwo lets two artifacts be compared, as manifests without a record.
 func (f *diffFlags) compareTwo(args []string) error {
 	if f.from != "" || f.to != "" || f.Record != "" || len(f.Files) > 0 || f.Kustomize != "" {
@@ -171,6 +184,11 @@ func (f *diffFlags) compareTwo(args []string) error {
 func (f *diffFlags) states(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args []string,
 ) (*sets.States, error) {
+	if f.from == "" && f.to == "" {
+		if err := f.CheckRoot(); err != nil {
+			return nil, err
+		}
+	}
 	r, err := f.FilesRequest(ctx, env, kube, args, nil)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ Exit codes:
 			return f.list(cmd.Context(), env, kube, args)
 		},
 	}
-	f.AddRecord(cmd)
+	f.AddFolder(cmd)
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	for _, below := range []*cobra.Command{
 		newHistoryShow(env, kube), newHistoryPin(env, kube, true), newHistoryPin(env, kube, false),
@@ -88,7 +88,7 @@ Exit codes:
 			return f.show(cmd.Context(), env, kube, args[:len(args)-1], args[len(args)-1])
 		},
 	}
-	f.AddRecord(cmd)
+	f.AddFolder(cmd)
 	f.output.AddShortTo(cmd, "output", "o", "Output format")
 	return cmd
 }

@@ -74,7 +74,7 @@ Exit codes:
 			return f.pin(cmd.Context(), env, kube, args, pinned)
 		},
 	}
-	f.AddRecord(cmd)
+	f.AddFolder(cmd)
 	return cmd
 }
 

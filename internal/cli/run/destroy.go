@@ -77,7 +77,7 @@ record stays until all objects are gone: destroy the set again then.
 		},
 	}
 	f.addRun(cmd)
-	f.AddRecord(cmd)
+	f.AddFolder(cmd)
 	cmd.Flags().BoolVar(&f.absent, "ignore-not-found", false,
 		"Treat an app (-a) or a record (--record) that does not exist as deleted")
 	return cmd

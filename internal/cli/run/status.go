@@ -89,6 +89,10 @@ func (f *statusFlags) run(
 	if err := errors.Join(f.Check(&f.output), f.stall.check()); err != nil {
 		return err
 	}
+	if f.Remote() && (f.Named() || len(args) > 0) {
+		return errors.New("--inv-type remote and -A show the objects of all inventories, and a set is " +
+			"given, too: omit one of them")
+	}
 	if !f.Remote() {
 		var err error
 		if args, err = f.UseSet(ctx, env, kube, args); err != nil {

@@ -1,11 +1,14 @@
 package setflags
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/muster-deploy/muster/internal/history"
+	"github.com/muster-deploy/muster/internal/sets/input/files"
 )
 
 // checkArguments returns an error for arguments of a command that takes no files but the folder of
@@ -35,6 +38,37 @@ func (f *Flags) checkArguments(args []string) error {
 			strings.Join(given, " and "), hint)
 	}
 	return nil
+}
+
+// checkManifests returns an error for manifests of an app that the command does not read, or that
+// do not exist.
+func (f *Flags) checkManifests() error {
+	given := f.Manifests()
+	if f.noManifests && len(given) > 0 {
+		return fmt.Errorf("-a %s names an app, and %s does not read its manifests: omit %s", f.App,
+			f.command, strings.Join(given, " and "))
+	}
+	return files.CheckExist(given)
+}
+
+// Manifests returns the manifests of an app that flags name.
+func (f *Flags) Manifests() []string {
+	switch {
+	case f.App == "":
+		return nil
+	case f.Kustomize == "":
+		return f.Files
+	}
+	return append(slices.Clone(f.Files), f.Kustomize)
+}
+
+// CheckRoot returns an error for --root beside a record without files.
+func (f *Flags) CheckRoot() error {
+	if f.Root == "" || !f.ByRecord() || len(f.Files) > 0 || f.Kustomize != "" {
+		return nil
+	}
+	return errors.New("--root confines the kustomization of a folder, and no folder is given: omit " +
+		"--root, or name the folder")
 }
 
 // hintArgument returns what could be meant by an argument that a command does not take, after a

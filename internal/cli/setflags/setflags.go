@@ -44,6 +44,7 @@ type Flags struct {
 	Managed   *managed.Set // that an argument named, see UseSet; nil for none
 
 	hasArtifacts bool   // the command takes artifacts
+	noManifests  bool   // the command reads none of an app
 	command      string // its name
 }
 
@@ -88,6 +89,13 @@ func (f *Flags) AddRecord(cmd *cobra.Command) {
 	f.addRecordFlag(cmd)
 }
 
+// AddFolder adds the flags of AddRecord for a command that reads nothing of an app but its record.
+func (f *Flags) AddFolder(cmd *cobra.Command) {
+	f.AddRecord(cmd)
+	f.noManifests = true
+	cmd.Flags().Lookup("filename").Usage = "Folder of the package"
+}
+
 // AddRecordName adds the flags that name a record.
 func (f *Flags) AddRecordName(cmd *cobra.Command) {
 	f.AddName(cmd)
@@ -118,7 +126,7 @@ func AddSelector(cmd *cobra.Command) {
 func (f *Flags) Request(
 	ctx context.Context, env *cli.Env, kube *cli.Kube, args, ruleFiles []string,
 ) (sets.Request, error) {
-	if err := f.checkArguments(args); err != nil {
+	if err := errors.Join(f.checkArguments(args), f.checkManifests(), f.CheckRoot()); err != nil {
 		return sets.Request{}, err
 	}
 	return f.FilesRequest(ctx, env, kube, args, ruleFiles)

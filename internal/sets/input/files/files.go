@@ -132,16 +132,37 @@ func (o Options) read(
 		return nil, fmt.Errorf("%s: it is a kustomization: name its folder, -f %s", file, folder)
 	default:
 		text, err = boundedio.ReadNamed(ctx, file)
-		if _, missing := os.Lstat(file); err != nil && missing == nil && errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%q is a symbolic link that leads nowhere", file)
-		} else if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%q does not exist%s", file, suggest.HintPath(file, false))
-		}
+		err = explainMissing(file, err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return options.Parse(ctx, text, filepath.ToSlash(name), folder)
+}
+
+// explainMissing returns the error of a path, with what could be meant if it does not exist.
+func explainMissing(path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, missing := os.Lstat(path); missing == nil {
+		return fmt.Errorf("%q is a symbolic link that leads nowhere", path)
+	}
+	return fmt.Errorf("%q does not exist%s", path, suggest.HintPath(path, false))
+}
+
+// CheckExist returns an error if one of the paths names nothing on this machine. URLs and artifacts
+// are elsewhere.
+func CheckExist(paths []string) error {
+	for _, path := range paths {
+		if path == packages.Stdin || input.IsURL(path) || artifact.IsReference(path) {
+			continue
+		}
+		if _, err := os.Stat(path); err != nil {
+			return explainMissing(path, err)
+		}
+	}
+	return nil
 }
 
 // readFolder returns the objects of a folder.
