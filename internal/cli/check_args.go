@@ -7,8 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/muster-deploy/muster/internal/base/suggest"
 )
 
 // looksLikeFlag matches an argument that is meant as a flag.
@@ -17,9 +15,17 @@ var looksLikeFlag = regexp.MustCompile(`^--?[A-Za-z]`)
 // checkArgs returns an error for arguments that cobra accepts and that are a mistake: a command
 // that a group does not have, and a flag as the value of another one.
 func checkArgs(root *cobra.Command, args []string) error {
+	root.InitDefaultHelpCmd()
 	cmd, rest, err := root.Find(args)
-	if err != nil || !cmd.HasParent() || !isNative(cmd) || root.Name() == kptProgram {
+	switch {
+	case root.Name() == kptProgram:
 		return nil // the execution returns the error, if there is one
+	case cmd.Name() == "help":
+		return checkArgs(root, rest)
+	case err != nil: // it is the root
+		cmd.FParseErrWhitelist.UnknownFlags = true // those of the command that is meant
+	case !isNative(cmd):
+		return nil
 	}
 	if err := checkValues(cmd, rest); err != nil {
 		return err
@@ -27,13 +33,31 @@ func checkArgs(root *cobra.Command, args []string) error {
 	if cmd.Runnable() || cmd.ParseFlags(rest) != nil || cmd.Flags().NArg() == 0 {
 		return nil
 	}
-	var known []string
-	for _, below := range cmd.Commands() {
-		known = append(known, below.Name())
-	}
 	name := cmd.Flags().Arg(0)
-	return fmt.Errorf("unknown command %q for %q%s; see '%s --help'", name, cmd.CommandPath(),
-		suggest.Hint(name, known, ""), cmd.CommandPath())
+	if strings.HasPrefix(name, cobra.ShellCompRequestCmd) {
+		return nil
+	}
+	hint := ""
+	if meant := cmd.SuggestionsFor(name); len(meant) > 0 {
+		hint = "; did you mean " + strings.Join(meant, " or ") + "?"
+	}
+	return fmt.Errorf("unknown command %q for %q%s; see '%s --help'", name, cmd.CommandPath(), hint,
+		cmd.CommandPath())
+}
+
+// Arguments returns a check for the number of arguments of a native command. Its error has the
+// usage of the command.
+func Arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		problem := "an argument is missing"
+		switch {
+		case len(args) > most:
+			problem = fmt.Sprintf("%q is one argument too many", args[most])
+		case len(args) >= least:
+			return nil
+		}
+		return fmt.Errorf("%s; usage: %s", problem, strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+	}
 }
 
 // isNative reports whether a command is not one of the tools whose grammars muster has, or is the

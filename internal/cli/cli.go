@@ -337,6 +337,12 @@ that you give to any set of manifests.`,
 	root.Version = newBuild(readBuild()).text()
 	root.AddCommand(newOptions(env), newCompletion(env, root))
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd.HasParent() {
+			return err // as other tools print it
+		}
+		return flagError(cmd, err)
+	})
 	root.SetUsageFunc(usage(root.UsageFunc()))
 	for _, group := range groups {
 		if !root.ContainsGroup(group.Title) {

@@ -13,7 +13,7 @@ func newOptions(env *Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "options",
 		Short: "List the options that every command has",
-		Args:  cobra.NoArgs,
+		Args:  Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(env.Out, "The following options can be passed to any command:\n\n%s",
 				cmd.Root().PersistentFlags().FlagUsages())

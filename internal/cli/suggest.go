@@ -25,22 +25,34 @@ var otherWords = map[string][]string{
 // suggestCommands makes a root suggest commands for one that does not exist, by its letters or, for
 // a word of another tool, by its meaning.
 func suggestCommands(root *cobra.Command, args []string) {
+	root.SuggestionsMinimumDistance = 2
 	for _, cmd := range root.Commands() {
 		cmd.SuggestFor = append(cmd.SuggestFor, otherWords[cmd.Name()]...)
+		cmd.SuggestionsMinimumDistance = 2 // letters
 		if slices.ContainsFunc(cmd.SuggestFor, func(w string) bool { return slices.Contains(args, w) }) {
-			root.SuggestionsMinimumDistance = 1 // letters; the default of two makes init of wait
+			root.SuggestionsMinimumDistance = 1 // two make init of wait
 		}
 	}
+}
+
+// validValues are the values of flags by their types, whose own errors name functions of Go.
+var validValues = map[string]string{
+	"bool": "true or false", "int": "a whole number", "int64": "a whole number",
+	"duration": "a time with a unit, such as 30s, 5m or 1h30m",
 }
 
 // flagError returns the error for invalid flags of a command, with a way out if a flag does not
 // exist or has no value.
 func flagError(cmd *cobra.Command, err error) error {
 	unknown, incomplete := (*pflag.NotExistError)(nil), (*pflag.ValueRequiredError)(nil)
+	invalid := (*pflag.InvalidValueError)(nil)
 	switch {
 	case errors.As(err, &incomplete):
 		_, usage := pflag.UnquoteUsage(incomplete.GetFlag())
 		return fmt.Errorf("%w: %s", err, usage)
+	case errors.As(err, &invalid) && validValues[invalid.GetFlag().Value.Type()] != "":
+		return fmt.Errorf("invalid argument %q for --%s: it must be %s", invalid.GetValue(),
+			invalid.GetFlag().Name, validValues[invalid.GetFlag().Value.Type()])
 	case !errors.As(err, &unknown):
 		return err
 	}

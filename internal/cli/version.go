@@ -122,7 +122,7 @@ func newVersion(env *Env) *cobra.Command {
 		Long: "Print the version of the program, and the commit, the version of Go and the platform " +
 			"that it\nwas built from.",
 		Example: "  " + env.Name() + " version -o json",
-		Args:    cobra.NoArgs,
+		Args:    Arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			info := readBuild()
 			if output.Value == "" && env.Name() == kptProgram {

@@ -83,7 +83,7 @@ var asking = map[string]string{
 
 // quiet are the commands that ask no server of a cluster.
 var quiet = []string{
-	"muster artifacts", "muster completion", "muster graph", "muster groups", "muster init",
+	"muster artifacts", "muster completion", "muster graph", "muster init",
 	"muster kapp",
 	"muster live init", "muster options", "muster pull", "muster push", "muster report",
 	"muster version",

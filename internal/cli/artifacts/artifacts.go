@@ -45,7 +45,7 @@ Exit codes:
   130  interrupted`,
 		Example: "  " + env.Name() + " artifacts oci://registry.example.com/team/shop\n" +
 			"  " + env.Name() + " artifacts oci://registry.example.com/team/shop --semver '>=1.3'",
-		Args: cobra.ExactArgs(1),
+		Args: cli.Arguments(1, 1),
 		ValidArgsFunction: func(
 			*cobra.Command, []string, string,
 		) ([]string, cobra.ShellCompDirective) {

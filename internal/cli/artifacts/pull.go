@@ -40,7 +40,7 @@ Exit codes:
 		Example: "  " + env.Name() + " pull oci://registry.example.com/team/shop:1.4.0\n" +
 			"  " + env.Name() + " pull oci://registry.example.com/team/shop:1.4.0//prod shop-prod " +
 			"--verify cosign --key cosign.pub",
-		Args: cobra.RangeArgs(1, 2),
+		Args: cli.Arguments(1, 2),
 		ValidArgsFunction: func(
 			_ *cobra.Command, args []string, _ string,
 		) ([]string, cobra.ShellCompDirective) {

@@ -53,7 +53,7 @@ Exit codes:
 		Example: "  " + env.Name() + " push shop oci://registry.example.com/team/shop --tag 1.4.0\n" +
 			"  " + env.Name() + " push shop oci://registry.example.com/team/shop --tag 1.4.0 --sign " +
 			"--key cosign.key",
-		Args: cobra.ExactArgs(2),
+		Args: cli.Arguments(2, 2),
 		ValidArgsFunction: func(
 			cmd *cobra.Command, args []string, word string,
 		) ([]string, cobra.ShellCompDirective) {

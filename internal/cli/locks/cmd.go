@@ -37,7 +37,7 @@ func (t *target) add(cmd *cobra.Command) {
 		"Name of an app, instead of the folder of a package")
 	cmd.Flags().StringVar(&t.record, "record", "",
 		"Name of the package's record in the namespace of -n, instead of its folder")
-	cmd.Args = cobra.MaximumNArgs(1)
+	cmd.Args = cli.Arguments(0, 1)
 	cmd.ValidArgsFunction = cli.CompleteFolders
 }
 
@@ -223,7 +223,7 @@ Exit codes:
   0  the locks were listed
   1  they could not be listed: the error says why`,
 		Example: "  " + env.Name() + " locks -A",
-		Args:    cobra.NoArgs,
+		Args:    cli.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := output.Check(); err != nil {
 				return err

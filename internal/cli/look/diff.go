@@ -78,7 +78,7 @@ Exit codes:
 			if len(args) == 2 && artifact.IsReference(args[0]) && artifact.IsReference(args[1]) {
 				return nil
 			}
-			return cobra.MaximumNArgs(1)(cmd, args)
+			return cli.Arguments(0, 1)(cmd, args)
 		},
 		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -82,7 +82,7 @@ Exit codes:
   1  they could not be read: the error says why`,
 		Example: "  " + env.Name() + " history show wordpress 8\n" +
 			"  " + env.Name() + " history show -a web 8 -o json",
-		Args:              cobra.RangeArgs(1, 2),
+		Args:              cli.Arguments(1, 2),
 		ValidArgsFunction: f.CompleteRevisionArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.show(cmd.Context(), env, kube, args[:len(args)-1], args[len(args)-1])

@@ -62,7 +62,7 @@ Exit codes:
 		Example: "  " + env.Name() + " list -A\n  " + env.Name() + " list -A --all\n  " +
 			env.Name() + " list -n shop -o json\n" +
 			"  " + env.Name() + " list -A -l team=shop -o name",
-		Args: cobra.NoArgs,
+		Args: cli.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd.Context(), env, kube)
 		},

@@ -68,7 +68,7 @@ Exit codes:
   1  it could not be done: the error says why`,
 		Example: "  " + env.Name() + " history " + word + " wordpress 8\n" +
 			"  " + env.Name() + " history " + word + " -a web 8",
-		Args:              cobra.RangeArgs(1, 2),
+		Args:              cli.Arguments(1, 2),
 		ValidArgsFunction: f.CompleteRevisionArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.pin(cmd.Context(), env, kube, args, pinned)

@@ -42,7 +42,7 @@ Exit codes:
   0  the Sets were listed
   1  they could not be listed: the error says why`,
 		Example: "  " + env.Name() + " sets -A\n  " + env.Name() + " sets -n shop -o json",
-		Args:    cobra.NoArgs,
+		Args:    cli.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd.Context(), env, kube)
 		},

@@ -55,7 +55,7 @@ Exit codes:
 		Example: "  " + env.Name() + " why wordpress\n" +
 			"  " + env.Name() + " why -a web deployment/front\n" +
 			"  " + env.Name() + " why wordpress --revision 7",
-		Args:              cobra.MaximumNArgs(2),
+		Args:              cli.Arguments(0, 2),
 		ValidArgsFunction: setflags.CompleteArgument(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)

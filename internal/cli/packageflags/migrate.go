@@ -44,7 +44,7 @@ Exit codes:
   3  the command lost its lock: the error says to whom`,
 		Example: "  " + form.Command + " migrate wordpress --dry-run\n" +
 			"  " + form.Command + " migrate wordpress",
-		Args:              cobra.MaximumNArgs(1),
+		Args:              form.Arguments,
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.dryRun = f.dryRun || f.mode.Is()

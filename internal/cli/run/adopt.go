@@ -78,7 +78,7 @@ those of kpt are packages: adopt converts them to the other kind, as convert doe
 			"  " + env.Name() + " adopt --from helm shop -n shop ./shop\n" +
 			"  " + env.Name() + " adopt --from selector app=shop --to app shop ./manifests\n" +
 			"  " + env.Name() + " adopt --undo ./shop",
-		Args:              cobra.MaximumNArgs(3),
+		Args:              cli.Arguments(0, 3),
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)

@@ -33,7 +33,7 @@ Exit codes:
   130  interrupted`,
 		Example: "  " + env.Name() + " approve shop\n" +
 			"  " + env.Name() + " approve set/shop -n shop --plan sha256:DIGEST",
-		Args:              cobra.ExactArgs(1),
+		Args:              cli.Arguments(1, 1),
 		ValidArgsFunction: completeSets(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return approve(cmd.Context(), env, kube, args[0], digest)

@@ -15,7 +15,7 @@ import (
 // Commands returns the native commands.
 func Commands(env *cli.Env, kube *cli.Kube) []*cobra.Command {
 	form := packageflags.InitForm{
-		Command: env.Name(), Arguments: cobra.MaximumNArgs(1), Object: "inventory info", Guard: true,
+		Command: env.Name(), Arguments: cli.Arguments(0, 1), Object: "inventory info", Guard: true,
 		FolderName: true,
 	}
 	all := []*cobra.Command{

@@ -57,7 +57,7 @@ continues.
 ` + cli.ExitCodes,
 		Example: "  " + env.Name() + " convert wordpress --to app blog\n" +
 			"  " + env.Name() + " convert -a blog --to package wordpress",
-		Args:              cobra.RangeArgs(1, 2),
+		Args:              cli.Arguments(1, 2),
 		ValidArgsFunction: cli.CompleteFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), env, kube, args)

@@ -40,8 +40,6 @@ func newGroups(env *cli.Env, kube *cli.Kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "groups",
 		Short: "Apply or destroy all packages or apps in the folders of a folder",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newGroupsApply(env, kube), newGroupsDestroy(env, kube))
 	return cmd
@@ -62,7 +60,7 @@ given, and within --max-prune; a package whose folder is gone stays, and is dest
 ` + groupExitCodes,
 		Example: "  " + env.Name() + " groups apply clusters/live\n" +
 			"  " + env.Name() + " groups apply shop --group live",
-		Args:              cobra.MaximumNArgs(1),
+		Args:              cli.Arguments(0, 1),
 		ValidArgsFunction: cli.CompleteAllFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.InstallGiven = cmd.Flags().Changed("install-resource-group")
@@ -87,7 +85,7 @@ group (--group), in the order of their names, until one fails.
 ` + groupExitCodes,
 		Example: "  " + env.Name() + " groups destroy clusters/live\n" +
 			"  " + env.Name() + " groups destroy --group live --yes",
-		Args:              cobra.MaximumNArgs(1),
+		Args:              cli.Arguments(0, 1),
 		ValidArgsFunction: cli.CompleteAllFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.runGroup(cmd, env, kube, args)

@@ -115,7 +115,7 @@ Exit codes:
   1  it could not be done: the error says why`,
 		Example: "  " + env.Name() + " " + word + " shop\n" +
 			"  " + env.Name() + " " + word + " set/shop -n shop",
-		Args:              cobra.ExactArgs(1),
+		Args:              cli.Arguments(1, 1),
 		ValidArgsFunction: completeSets(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return suspend(cmd.Context(), env, kube, args[0], suspended)

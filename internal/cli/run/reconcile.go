@@ -44,7 +44,7 @@ Exit codes:
   130  interrupted; the controller continues`,
 		Example: "  " + env.Name() + " reconcile shop\n" +
 			"  " + env.Name() + " reconcile set/shop -n shop --wait --timeout 5m",
-		Args:              cobra.ExactArgs(1),
+		Args:              cli.Arguments(1, 1),
 		ValidArgsFunction: completeSets(kube),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !f.wait && cmd.Flags().Changed("timeout") {

@@ -27,7 +27,7 @@ Exit codes:
 		Example: "  " + env.Name() + " apply wordpress -o json=run.jsonl\n" +
 			"  " + env.Name() + " report run.jsonl -o html=report.html -o junit=report.xml\n" +
 			"  " + env.Name() + " plan wordpress -o json | " + env.Name() + " report - -o markdown",
-		Args: cobra.ExactArgs(1),
+		Args: cli.Arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			readers, err := flag.Readers(env, false)
 			if err != nil {

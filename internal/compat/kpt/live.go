@@ -23,12 +23,14 @@ failures.`,
 	init := packageflags.InitForm{
 		Command: env.Name() + " live", Arguments: cobra.ArbitraryArgs, Object: "data",
 	}
+	migrate := packageflags.NewMigrate(env, kube, init, lockFlags())
+	migrate.Args = cobra.MaximumNArgs(1)
 	cmd.AddCommand(withLiveErrors([]*cobra.Command{
 		withDirectoryErrors(packageflags.NewInit(env, kube, init)),
 		newApply(env, kube, "live", liveTable),
 		newStatus(env, kube, "live"),
 		newDestroy(env, kube, "live"),
-		packageflags.NewMigrate(env, kube, init, lockFlags()),
+		migrate,
 		packageflags.NewInstall(env, kube),
 		newPlan(env, kube),
 	})...)
