@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 	"github.com/muster-deploy/muster/internal/compat/kapp/deploy"
 	"github.com/muster-deploy/muster/internal/compat/kapp/ui"
 	"github.com/muster-deploy/muster/internal/sets/app/lastapplied"
@@ -81,7 +81,7 @@ func printRaw(u *ui.UI, objects []live) error {
 	for _, obj := range objects {
 		lastapplied.Strip(obj)
 		lastapplied.StripIdentity(obj)
-		text, err := yaml.Marshal(obj.Object)
+		text, err := yamltext.MarshalAsLibrary(obj.Object)
 		if err != nil {
 			return fmt.Errorf("write %s as YAML: %w", resource.Describe(obj), err)
 		}
@@ -180,7 +180,7 @@ func statusText(obj *unstructured.Unstructured) string {
 	if !found {
 		return ""
 	}
-	text, err := yaml.Marshal(status)
+	text, err := yamltext.MarshalAsLibrary(status)
 	if err != nil {
 		return err.Error()
 	}

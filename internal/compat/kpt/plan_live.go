@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/base/jsonvalue"
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 	"github.com/muster-deploy/muster/internal/cli"
 	"github.com/muster-deploy/muster/internal/cli/packageflags"
 	"github.com/muster-deploy/muster/internal/diff"
@@ -155,7 +155,7 @@ func (w *livePlan) action(o view.Outlook, objects []manifest.Object) error {
 	}
 	switch v {
 	case view.ToCreate:
-		text, err := yaml.Marshal(withOrigin(o, objects).Object)
+		text, err := yamltext.MarshalAsLibrary(withOrigin(o, objects).Object)
 		if err != nil {
 			return fmt.Errorf("write the object as YAML: %w", err)
 		}

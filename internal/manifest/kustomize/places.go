@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
-	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 )
 
 // build is the result of a build.
@@ -65,7 +66,7 @@ func (t *tree) build(ctx context.Context, dir string, finds bool) (build, error)
 func (t *tree) mark() error {
 	k := *t.top
 	k.BuildMetadata = append(slices.Clone(k.BuildMetadata), types.OriginAnnotations)
-	text, err := yaml.Marshal(k)
+	text, err := yamltext.Marshal(k)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/muster-deploy/muster/internal/base/boundedio"
 	"github.com/muster-deploy/muster/internal/base/plaintext"
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 )
 
 // tree reads a kustomization and all that it names, as the library does, and checks that nothing is
@@ -177,7 +178,7 @@ func (t *tree) write(path, rel string, k *types.Kustomization) {
 	if k.MetaData == nil {
 		k.MetaData = &types.ObjectMeta{} // so that fields with empty lists do not count as none
 	}
-	text, err := yaml.Marshal(k)
+	text, err := yamltext.Marshal(k)
 	if err != nil {
 		t.add(path, "%s", plaintext.HideYAML(err))
 		return

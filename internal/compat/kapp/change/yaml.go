@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	yaml2 "go.yaml.in/yaml/v2"
-	"sigs.k8s.io/yaml"
+
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 )
 
 // marshal returns the fields of an object as YAML with sorted keys, byte for byte as
@@ -14,7 +15,7 @@ import (
 // conversion would change are converted (decision 17).
 func marshal(fields map[string]any) (string, error) {
 	if !survivesJSON(fields) {
-		text, err := yaml.Marshal(fields)
+		text, err := yamltext.MarshalAsLibrary(fields)
 		return string(text), err
 	}
 	var out strings.Builder

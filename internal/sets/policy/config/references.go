@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/muster-deploy/muster/internal/base/yamlsize"
+	"github.com/muster-deploy/muster/internal/base/yamltext"
 	"github.com/muster-deploy/muster/internal/sets/policy/resource"
 )
 
@@ -121,7 +122,7 @@ func (r *RefRewriter) updateAnnotations(holder *unstructured.Unstructured) error
 				resource.Describe(holder), err)
 		}
 		r.all.update(fields, "name")
-		written, err := yaml.Marshal(fields)
+		written, err := yamltext.Marshal(fields)
 		if err != nil {
 			return fmt.Errorf("Updating versioned explicit ref on resource '%s': %w",
 				resource.Describe(holder), err)
