@@ -26,6 +26,11 @@ func TypeMeta(gvk schema.GroupVersionKind) (_ strategicpatch.LookupPatchMeta, ok
 	return patchMetaLookup{t}, true
 }
 
+// MetadataMeta returns the same for the metadata of all objects.
+func MetadataMeta() strategicpatch.LookupPatchMeta {
+	return patchMetaLookup{typeNamed("apis/meta/v1.ObjectMeta")}
+}
+
 // patchMetaLookup looks up how the fields of one type merge. Its errors have the texts of the
 // library's lookup for Go types.
 type patchMetaLookup struct{ *goType }

@@ -50,6 +50,31 @@ func Rivals(meta strategicpatch.LookupPatchMeta, want, live map[string]any) (fie
 	return slices.Compact(fields)
 }
 
+// IsComplete reports whether a part of a valid struct has what the struct must have, as far as it
+// has that: the fields that are not optional, and a member of a union without a discriminator. It
+// is true for other types.
+func IsComplete(meta strategicpatch.LookupPatchMeta, part, whole map[string]any) bool {
+	m, ok := meta.(patchMetaLookup)
+	if !ok || m.goType == nil || m.structName() == "" {
+		return true
+	}
+	t := m.goType
+	if t.kind == "ptr" {
+		t = t.elem
+	}
+	lacks := func(name string) bool { return whole[name] != nil && part[name] == nil }
+	if slices.ContainsFunc(t.structFields(), func(f field) bool {
+		return !f.omitEmpty && !f.omitZero && lacks(f.name)
+	}) {
+		return false
+	}
+	return !slices.ContainsFunc(unions(), func(u union) bool {
+		has := func(name string) bool { return part[name] != nil }
+		return slices.Contains(u.Types, m.structName()) && u.Discriminator == "" &&
+			slices.ContainsFunc(u.Members, lacks) && !slices.ContainsFunc(u.Members, has)
+	})
+}
+
 // SameUnion returns the fields of a struct, sorted, that belong to a union with a member or its
 // discriminator, without that itself.
 func SameUnion(meta strategicpatch.LookupPatchMeta, fields map[string]any, name string) []string {

@@ -26,15 +26,26 @@ type listItem struct {
 	by    byte
 }
 
+// anyone is a set that has all fields.
+var anyone = &fieldSet{}
+
 func (s *fieldSet) isLeaf() bool {
 	return s == nil || len(s.fields) == 0 && len(s.items) == 0
 }
 
 func (s *fieldSet) field(name string) *fieldSet {
+	if s == nil || s == anyone {
+		return s
+	}
+	return s.fields[name]
+}
+
+// listItems returns the items of the set by selector.
+func (s *fieldSet) listItems() map[string]*listItem {
 	if s == nil {
 		return nil
 	}
-	return s.fields[name]
+	return s.items
 }
 
 func (s *fieldSet) item(selector string) *fieldSet {

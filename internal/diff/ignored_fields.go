@@ -95,82 +95,51 @@ func (r IgnoreRules) LeaveOut(
 	return sent, nil
 }
 
-// AppliedPart returns the fields of a live object that belong alone to a manager, which has applied
-// the object, and to those that have set a label or an annotation: a field and a key of the
-// metadata. It is nil if there is none of them. List items of which others own a part are left out:
-// a merge would remove these as a whole.
+// AppliedPart returns the fields of a live object that belong alone to the managers of a set, one of
+// which has applied the object or set its mark. It is nil if there is none of them. List items that a
+// desired object lacks and of which others own a part are left out: a merge would remove these as a
+// whole.
 func AppliedPart(
-	live *unstructured.Unstructured, manager, field, key string,
+	live, want *unstructured.Unstructured, by Setter,
 ) (*unstructured.Unstructured, error) {
-	owners, applied, err := readFieldSets(live, appliedOrMarked(live, manager, field, key))
+	owners, applied, err := readFieldSets(live, by.owns)
 	if err != nil || !applied {
 		return nil, err
 	}
-	fields, _ := owners.withoutSharedItems().alone(live.Object).(map[string]any)
+	fields, _ := owners.withoutSharedItems(want.Object).alone(live.Object).(map[string]any)
 	return &unstructured.Unstructured{Object: fields}, nil
 }
 
-// appliedOrMarked returns a function that reports whether an entry of the managed fields of a live
-// object is that of a manager which has applied it, or which has set a label or an annotation.
-func appliedOrMarked(
-	live *unstructured.Unstructured, manager, field, key string,
-) func(entry map[string]any) bool {
-	isApplied := Applier{Manager: manager}.owns(live)
-	return func(entry map[string]any) bool {
-		subresource, _ := entry["subresource"].(string)
-		metadata := fieldsOf(fieldsOf(entry, "fieldsV1"), "f:metadata")
-		_, marked := fieldsOf(metadata, "f:"+field)["f:"+key]
-		return isApplied(entry) || marked && subresource == ""
-	}
-}
-
-// withoutSharedItems returns the owners with all of the list items, of which others own a part,
-// belonging to these alone.
-func (s appliedFields) withoutSharedItems() appliedFields {
+// withoutSharedItems returns the owners with all of the list items that a desired value lacks, and
+// of which others own a part, belonging to these alone.
+func (s appliedFields) withoutSharedItems(want any) appliedFields {
 	if s.mine == nil || s.others == nil {
 		return s
 	}
 	mine := *s.mine
 	mine.fields, mine.items = maps.Clone(mine.fields), maps.Clone(mine.items)
 	for name, field := range mine.fields {
-		mine.fields[name] = appliedFields{field, s.others.field(name)}.withoutSharedItems().mine
+		inner := appliedFields{field, s.others.field(name)}
+		mine.fields[name] = inner.withoutSharedItems(fieldOf(want, name)).mine
 	}
-	maps.DeleteFunc(mine.items, func(selector string, _ *listItem) bool {
-		return s.others.item(selector) != nil
-	})
-	return appliedFields{&mine, s.others}
-}
-
-// WithSharedMaps returns a desired object with empty maps in place of those that it lacks and in
-// which others own some fields beside those of AppliedPart: a merge then removes the latter alone.
-func WithSharedMaps(
-	want, live *unstructured.Unstructured, manager, field, key string,
-) (*unstructured.Unstructured, error) {
-	owners, applied, err := readFieldSets(live, appliedOrMarked(live, manager, field, key))
-	if err != nil || !applied {
-		return want, err
-	}
-	want = want.DeepCopy()
-	owners.keepShared(want.Object, live.Object)
-	return want, nil
-}
-
-func (s appliedFields) keepShared(want, live map[string]any) {
-	if s.mine == nil || s.others == nil {
-		return
-	}
-	for name, mine := range s.mine.fields {
-		inner, below := appliedFields{mine, s.others.field(name)}, fieldsOf(live, name)
-		if below == nil || mine.isLeaf() || inner.others == nil || inner.others.isLeaf() {
+	wanted, _ := want.([]any)
+	for selector, item := range mine.items {
+		others := s.others.item(selector)
+		if others == nil {
 			continue
 		}
-		if _, has := want[name]; !has {
-			want[name] = map[string]any{}
+		at := slices.IndexFunc(wanted, func(value any) bool {
+			return item.by == 'k' && item.matches(value, true)
+		})
+		if at < 0 {
+			delete(mine.items, selector)
+			continue
 		}
-		if fields, isMap := want[name].(map[string]any); isMap {
-			inner.keepShared(fields, below)
-		}
+		kept := *item
+		kept.fieldSet = *appliedFields{&item.fieldSet, others}.withoutSharedItems(wanted[at]).mine
+		mine.items[selector] = &kept
 	}
+	return appliedFields{&mine, s.others}
 }
 
 // sentAt returns the value that an apply sends at a path of a live object; nil for none.
@@ -196,8 +165,11 @@ func (s appliedFields) below(step fieldStep, live any) (appliedFields, any) {
 
 // itemOf returns the set of the item of a list that is a live value, nil if there is none.
 func (s *fieldSet) itemOf(live any) *fieldSet {
-	if s == nil || live == nil {
+	switch {
+	case s == nil, live == nil:
 		return nil
+	case s == anyone:
+		return s
 	}
 	for _, item := range s.items {
 		if item.selects(live, -1) {

@@ -43,7 +43,7 @@ func TestLongLists(t *testing.T) {
 	if same, err := diff.AppliedBy(want, own, "me"); err != nil || !same {
 		t.Errorf("applied %t, %v", same, err)
 	}
-	part, err := diff.AppliedPart(own, "me", "labels", "set")
+	part, err := diff.AppliedPart(own, want, diff.Setter{Manager: "me"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,13 +23,14 @@ metadata:
 spec: {size: 1}
 `)
 	want := parsed(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}`)
+	empty := parsed(t, `{apiVersion: example.com/v1, kind: Widget, spec: {}}`)
 	by := diff.Applier{Manager: "me"}
 	for name, err := range map[string]error{
-		"AppliedBy":      second(diff.AppliedBy(want, live, "me")),
-		"AfterApply":     second(diff.AfterApply(want, live, by)),
-		"EmptyMaps":      second(diff.EmptyMaps(want, live, by)),
-		"AppliedPart":    second(diff.AppliedPart(live, "me", "labels", "set")),
-		"WithSharedMaps": second(diff.WithSharedMaps(want, live, "me", "labels", "set")),
+		"AppliedBy":   second(diff.AppliedBy(want, live, "me")),
+		"AfterApply":  second(diff.AfterApply(want, live, by)),
+		"EmptyMaps":   second(diff.EmptyMaps(want, live, by)),
+		"AppliedPart": second(diff.AppliedPart(live, want, diff.Setter{Manager: "me"})),
+		"WithAdded":   second(diff.WithAdded(want, empty, live, diff.Setter{Manager: "me"})),
 		"Contested": second(diff.Contested(diff.Comparison{
 			Want: want, Live: live, Manager: "me", Operation: "Apply"})),
 	} {

@@ -24,7 +24,7 @@ func (p *Plan) Completed(step *Step, index Index) (*unstructured.Unstructured, e
 // others. It modifies neither.
 func (p *Plan) Baseline(want, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	mode := p.writeMode()
-	applied, _, err := mode.base(live)
+	applied, _, err := mode.base(live, want)
 	if err != nil {
 		return nil, err
 	}

@@ -222,7 +222,7 @@ func (w writeMode) contested(
 		c.Want, c.Merged, c.Operation = merged, true, metav1.ManagedFieldsOperationUpdate
 		if _, ok := object.AnnotationsOf(live).Lookup(w.lastApplied); ok {
 			c.Base = w.ownApplied(live)
-		} else if base, _, err := w.base(live); base == nil || err != nil {
+		} else if base, _, err := w.base(live, want); base == nil || err != nil {
 			return nil, err // it is adopted: nothing was applied that others could have changed
 		} else {
 			c.Base, c.Operation = base, "" // the manager has applied it server-side

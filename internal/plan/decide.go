@@ -81,7 +81,7 @@ func (p Policy) Changes(live, want *unstructured.Unstructured) (bool, error) {
 	if err := mode.decide(&step, p.Owner.marked(want)); err != nil || step.Op != Update {
 		return false, err
 	}
-	if base, _, err := mode.base(live); err != nil || base == nil || step.ServerSide {
+	if base, _, err := mode.base(live, want); err != nil || base == nil || step.ServerSide {
 		return true, err
 	}
 	own := append([]string{p.LastApplied, p.Owner.Annotation}, p.Bookkeeping...)
@@ -101,7 +101,7 @@ func (w writeMode) decideClientSide(
 			return err
 		}
 	}
-	applied, annotated, err := w.base(step.Have)
+	applied, annotated, err := w.base(step.Have, want)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (w writeMode) decideClientSide(
 		return err
 	}
 	m, err := w.yield(step, want, func(want *unstructured.Unstructured) (merged, error) {
-		return w.merge(applied, want, step.Have, annotated, former)
+		return w.merge(applied, want, step.Have, former)
 	})
 	step.Contested = append(left, step.Contested...)
 	if unmerged := (*diff.MergeError)(nil); errors.As(err, &unmerged) {
@@ -211,19 +211,15 @@ type merged struct {
 	result *unstructured.Unstructured
 }
 
-// merge merges a desired object into a live one. Annotated means that an annotation of that says
-// what was applied. The maps with marks of former owners stay.
+// merge merges a desired object into a live one. The maps with marks of former owners stay, and so
+// does what others have added.
 func (w writeMode) merge(
-	applied, want, live *unstructured.Unstructured, annotated bool, former Others,
+	applied, want, live *unstructured.Unstructured, former Others,
 ) (m merged, err error) {
-	if applied != nil && !annotated {
-		field, key := w.owner.mark()
-		if want, err = diff.WithSharedMaps(want, live, w.manager, field, key); err != nil {
-			return m, err
-		}
-	}
 	if !w.strict {
-		want = diff.WithAdded(want, applied, live)
+		if want, err = diff.WithAdded(want, applied, live, w.setter()); err != nil {
+			return m, fmt.Errorf("compute the change: %w", err)
+		}
 	}
 	m.patch, m.result, err = diff.ThreeWay(applied, former.withMaps(want), live)
 	if err != nil {

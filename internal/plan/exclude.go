@@ -39,7 +39,7 @@ func (p *Plan) Beside(step *Step) ([]diff.ContestedField, error) {
 	if err != nil {
 		return nil, err
 	}
-	applied, _, err := p.writeMode().base(step.Have)
+	applied, _, err := p.writeMode().base(step.Have, manifest)
 	if err != nil {
 		return nil, err
 	}

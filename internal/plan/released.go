@@ -24,14 +24,14 @@ func (w writeMode) released(
 	switch {
 	case diff.ClientSideManagers(live, w.lastApplied).Len() > 0:
 		if applied = appliedTo(live, w.lastApplied); !w.strict {
-			applied, _, err = w.base(live)
+			applied, _, err = w.base(live, manifest)
 		}
 	case !w.strict && w.owner.Marks() && w.owner.Owns(live) &&
 		diff.IsMarkedByOthers(live, w.manager, field, key):
-		applied, err = diff.AppliedPart(live, w.manager, field, key)
+		applied, err = diff.AppliedPart(live, manifest, w.setter())
 	case !w.strict && w.owner.Marks() && !w.owner.Owns(live) &&
 		w.owner.adoptionOf(live) == AdoptAll:
-		applied, err = w.appliedByOthers(live)
+		applied, err = w.appliedByOthers(live, manifest)
 	}
 	if err != nil || applied == nil {
 		return nil, err
@@ -41,7 +41,9 @@ func (w writeMode) released(
 	}
 	applied = diff.WithFormerNames(applied, manifest, live)
 	if !w.strict {
-		manifest = diff.WithAdded(manifest, applied, live)
+		if manifest, err = diff.WithAdded(manifest, applied, live, w.setter()); err != nil {
+			return nil, err
+		}
 	}
 	_, result, err := diff.ThreeWay(applied, manifest, live)
 	if unmerged := (*diff.MergeError)(nil); errors.As(err, &unmerged) {

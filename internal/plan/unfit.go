@@ -10,12 +10,13 @@ import (
 	"github.com/muster-deploy/muster/internal/object"
 )
 
-// base returns what was applied last to a live object, nil if that is not known: its annotation,
+// base returns what was applied last to a live object that a desired one replaces, nil if that is
+// not known: its annotation,
 // which annotated reports, or the fields that belong alone to the manager, if it has applied them
 // server-side, and to the managers that have set the mark of the set. Only for an object of the set
 // these are known to be the set's.
 func (w writeMode) base(
-	live *unstructured.Unstructured,
+	live, want *unstructured.Unstructured,
 ) (applied *unstructured.Unstructured, annotated bool, err error) {
 	if live == nil {
 		return nil, false, nil
@@ -34,11 +35,10 @@ func (w writeMode) base(
 		return nil, false, nil
 	}
 	if foreign {
-		applied, err = w.appliedByOthers(live)
-		return applied, false, err
+		applied, err = w.appliedByOthers(live, want)
+	} else {
+		applied, err = diff.AppliedPart(live, want, w.setter())
 	}
-	field, key := w.owner.mark()
-	applied, err = diff.AppliedPart(live, w.manager, field, key)
 	return applied, false, err
 }
 
@@ -56,7 +56,7 @@ func (w writeMode) isOutdated(live *unstructured.Unstructured) bool {
 // appliedByOthers returns what the former owner of a live object, or kubectl, has applied to it
 // last: the base of a takeover. It is nil if that is not known.
 func (w writeMode) appliedByOthers(
-	live *unstructured.Unstructured,
+	live, want *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
 	for _, key := range w.owner.Applied {
 		if applied := appliedTo(live, key); applied != nil {
@@ -66,8 +66,17 @@ func (w writeMode) appliedByOthers(
 	if w.owner.adoptionOf(live) != AdoptAll {
 		return nil, nil
 	}
-	field, key := w.owner.mark() // of another set with this format
-	return diff.AppliedPart(live, "", field, key)
+	set := w.setter() // another set with this format
+	set.Manager = ""
+	return diff.AppliedPart(live, want, set)
+}
+
+// setter returns the managers of the set, of which some may have written the object before it was
+// the set's.
+func (w writeMode) setter() diff.Setter {
+	field, key := w.owner.mark()
+	return diff.Setter{Manager: w.manager, Field: field, Key: key,
+		Annotations: append([]string{w.lastApplied}, w.owner.Applied...)}
 }
 
 // isTooLarge reports whether a desired object with its applied configuration has annotations that
@@ -98,6 +107,20 @@ func (w writeMode) isTooLarge(want, applied, live *unstructured.Unstructured) bo
 // applied configuration.
 func (p *Plan) IsTooLarge(step *Step) bool {
 	return !step.ServerSide && step.Want != nil && p.writeMode().isTooLarge(step.Want, nil, nil)
+}
+
+// mayHaveAdded reports whether others may have set fields of maps that the update of a step removes
+// as a whole.
+func (p *Plan) mayHaveAdded(step *Step) bool {
+	if p.OnlyClientSide || step.Op != Update || step.Patch.Data == nil {
+		return false
+	}
+	want, err := p.described(step)
+	if err != nil {
+		return false
+	}
+	applied, _, err := p.writeMode().base(step.Have, want)
+	return err == nil && diff.MayHaveAdded(want, applied, step.Have)
 }
 
 func isAnnotated(obj *unstructured.Unstructured, key string) bool {
@@ -139,13 +162,13 @@ func (w writeMode) decideUnfit(
 }
 
 // LacksOwners reports whether the owners of the fields of a step's object, which it lacks, would
-// say more: whose values an update overwrites, or what the set has applied server-side.
+// say more: whose values an update overwrites or removes, or what the set has applied server-side.
 func (p *Plan) LacksOwners(step *Step) bool {
 	if step.Have == nil || len(step.Have.GetManagedFields()) > 0 ||
 		step.Op != Update && step.Op != Unchanged {
 		return false
 	}
-	if p.MayContest(step) || step.ServerSide {
+	if p.MayContest(step) || step.ServerSide || p.mayHaveAdded(step) {
 		return true
 	}
 	return !p.OnlyClientSide && p.LastApplied != "" && !isAnnotated(step.Have, p.LastApplied) &&
