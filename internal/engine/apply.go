@@ -118,6 +118,9 @@ func (r *run) saveOutcome(ctx context.Context, result record.Result) error {
 		order.Insert(step.Ref)
 		known := recorded.Has(step.Ref) && !unadopted.Has(step.Ref) || isMarked(p.Owner, step)
 		if member, ok := memberAfter(step, &tracks[i], known); ok {
+			if r.isUnproven(i, recorded.Has(step.Ref)) {
+				member.Reconcile = record.Skipped
+			}
 			members[step.Ref] = member
 			if !known && step.Op.Applies() && tracks[i].acted != event.Succeeded {
 				doubtful = append(doubtful, step)
@@ -330,6 +333,16 @@ func memberAfter(step plan.Step, t *track, known bool) (record.Member, bool) {
 	default:
 		return member, known || t.uncertain
 	}
+}
+
+// isUnproven reports whether the object of a step was applied and not waited for, so that nobody
+// knows whether it is ready. What was not changed is as ready as after the run before, and what has
+// no state is ready once it is written.
+func (r *run) isUnproven(i int, recorded bool) bool {
+	step, t := &r.plan.Steps[i], &r.tracks[i]
+	proven := cmp.Or(t.op, step.Op) == plan.Unchanged && recorded && !r.unproven.Has(step.Ref)
+	return step.Op.Applies() && t.settled == event.Succeeded && !step.Wait && !proven &&
+		!plan.WithoutState(step.Ref.GroupKind())
 }
 
 // neverWritten reports whether an object was not created: its values could not be completed, or

@@ -323,3 +323,35 @@ func TestOutOfTimeWhilePaused(t *testing.T) {
 		}
 	})
 }
+
+// The record says of an object that a run did not wait for that nobody knows whether it is ready.
+// Objects without a state are ready, and unchanged ones are as ready as they were.
+func TestObjectsThatNothingWaitsForAreNotRecordedAsReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		waits := func(awaits bool, names ...string) {
+			t.Helper()
+			p := policy()
+			p.Waiting = func(*unstructured.Unstructured) (plan.Waiting, error) {
+				return plan.Waiting{Skip: !awaits}, nil
+			}
+			var objs []*unstructured.Unstructured
+			for _, name := range names {
+				objs = append(objs, thing(name))
+			}
+			if _, err := w.apply(t.Context(), p, realRun, want(objs...)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const skipped = "deployment.apps/web Apply Succeeded Skipped"
+		waits(false, "ConfigMap/a", "Deployment/web")
+		w.expectRecord(t, "configmap/a Apply Succeeded Succeeded", skipped)
+		waits(false, "ConfigMap/a", "Deployment/web")
+		w.expectRecord(t, "configmap/a Apply Succeeded Succeeded", skipped)
+		w.becomeReady("Deployment/web", available)
+		waits(true, "ConfigMap/a", "Deployment/web")
+		waits(false, "ConfigMap/a", "Deployment/web")
+		w.expectRecord(t, "configmap/a Apply Succeeded Succeeded",
+			"deployment.apps/web Apply Succeeded Succeeded")
+	})
+}

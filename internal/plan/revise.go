@@ -74,6 +74,9 @@ var withoutState = map[schema.GroupKind]bool{
 	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
 }
 
+// WithoutState reports whether objects of a kind are ready once they are written.
+func WithoutState(kind schema.GroupKind) bool { return withoutState[kind] }
+
 // AwaitOnly changes the plan so that only some of the objects which are applied or deleted are
 // waited for; nil: none is. A deletion that another step waits for still is. It reports whether a
 // run then does not see if all applied objects are ready.
@@ -88,7 +91,7 @@ func (p *Plan) AwaitOnly(awaits func(object.Ref) bool) (unseen bool) {
 		switch step := &p.Steps[i]; {
 		case awaits != nil && awaits(step.Ref):
 		case step.Op.IsDesired():
-			unseen = unseen || step.Wait && !withoutState[step.Ref.GroupKind()]
+			unseen = unseen || step.Wait && !WithoutState(step.Ref.GroupKind())
 			step.Wait = false
 		case step.Op == Delete && !needed[i]:
 			step.Wait = false

@@ -47,7 +47,9 @@ type Member struct {
 	Ref       object.Ref
 	Strategy  Strategy
 	Actuation Progress // result of the write or the deletion
-	Reconcile Progress // result of the wait for readiness or for deletion
+	// Reconcile is the result of the wait for readiness or for deletion. It is Skipped if nothing was
+	// written, and if an object was written that the run did not wait for.
+	Reconcile Progress
 }
 
 // State is the content of a record: its members, in the order in which they were added. The zero

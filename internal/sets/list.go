@@ -31,6 +31,7 @@ type Result string
 // stores none.
 const (
 	Succeeded  Result = "succeeded"
+	Applied    Result = "applied" // it did not wait until all objects were ready
 	Failed     Result = "failed"
 	Unfinished Result = "unfinished" // it is running, or it was interrupted
 	Unreadable Result = "unreadable" // the record is damaged
@@ -132,10 +133,13 @@ func listedPackage(r packages.Record) Listed {
 }
 
 // memberResult returns the result of the run that stored the conditions of members. Members that
-// were skipped do not count.
+// were not written do not count.
 func memberResult(members []record.Member) Result {
 	result := Result("")
 	for _, m := range members {
+		if wasNotAwaited(m) && result != Unfinished {
+			result = Applied
+		}
 		for _, progress := range []record.Progress{m.Actuation, m.Reconcile} {
 			switch progress {
 			case record.Failed, record.TimedOut:
@@ -148,6 +152,11 @@ func memberResult(members []record.Member) Result {
 		}
 	}
 	return result
+}
+
+// wasNotAwaited reports whether a member was written by a run that did not wait until it was ready.
+func wasNotAwaited(m record.Member) bool {
+	return m.Actuation == record.Succeeded && m.Reconcile == record.Skipped
 }
 
 // listedApp returns what the record of an app says.
@@ -178,6 +187,9 @@ func appResult(a *app.App) Result {
 	case last.Successful == nil:
 		return Unfinished
 	case *last.Successful:
+		if members, _ := a.Members(); slices.ContainsFunc(members, wasNotAwaited) {
+			return Applied
+		}
 		return Succeeded
 	default:
 		return Failed

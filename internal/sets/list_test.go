@@ -20,7 +20,11 @@ func TestMemberResult(t *testing.T) {
 		{"no members", nil, ""},
 		{"no conditions", []record.Member{{}}, ""},
 		{"all ready", []record.Member{done, done}, Succeeded},
-		{"not waited for", []record.Member{done, member(record.Succeeded, record.Skipped)}, Succeeded},
+		{"not waited for", []record.Member{member(record.Succeeded, record.Skipped), done}, Applied},
+		{"excluded", []record.Member{done, member(record.Skipped, record.Skipped)}, Succeeded},
+		{"nor written", []record.Member{
+			member(record.Pending, ""), member(record.Succeeded, record.Skipped),
+		}, Unfinished},
 		{"being waited for", []record.Member{done, member(record.Succeeded, record.Pending)}, Unfinished},
 		{"not written yet", []record.Member{member(record.Pending, record.Pending), done}, Unfinished},
 		{"not written", []record.Member{member(record.Pending, ""), member(record.Failed, "")}, Failed},

@@ -48,7 +48,8 @@ func NewList(env *cli.Env, kube *cli.Kube) *cobra.Command {
 number of objects and the result of the last run. The record of an app that kapp was the last to
 deploy does not list its objects, so that their number is not shown. The record of a package stores
 only how each object was applied or deleted, so that its result says nothing about other errors.
-"unfinished" is a run that is in progress or was interrupted; "unreadable" is a damaged record.
+"applied" is a run that did not wait until all objects were ready; "unfinished" is one that is in
+progress or was interrupted; "unreadable" is a damaged record.
 
 --all lists the sets of other tools too: Helm releases, ApplySets, the Kustomizations and HelmReleases
 of Flux, and the Applications of Argo CD. TOOL is the program that deploys the set.
