@@ -73,16 +73,20 @@ func (r *run) recordOutcome(ctx context.Context) error {
 	return r.saveOutcome(saving, result)
 }
 
-// saveIntent stores the recorded members and those that the plan writes, without their conditions,
-// so that the record covers whatever happens. A plan that writes nothing new is covered already. A
-// record that lists objects which the plan creates is written in any case: another run may see that
-// they do not exist.
+// saveIntent stores the recorded members and those that the plan writes, so that the record covers
+// whatever happens. Recorded members that the plan writes are pending: nothing that an earlier run
+// found out about them holds any more. The others keep their conditions, and new ones have none. A
+// plan that writes nothing new is covered already. A record that lists objects which the plan
+// creates is written in any case: another run may see that they do not exist.
 func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 	recorded := object.NewSet(p.Recorded...)
 	members := object.NewSet(p.Recorded...)
 	changes := false
-	state := &record.State{}
+	state, pending := &record.State{}, map[object.Ref]record.Member{}
 	for _, step := range p.Steps {
+		if step.Op.Writes() && recorded.Has(step.Ref) {
+			pending[step.Ref] = memberDuring(step)
+		}
 		state.Touch = state.Touch || step.Op == plan.Create && recorded.Has(step.Ref)
 		if step.Op == plan.Create || step.Op == plan.Update || step.Op == plan.Unchanged ||
 			step.Op == plan.Skip && isMarked(p.Owner, step) {
@@ -94,7 +98,9 @@ func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 		return nil
 	}
 	for _, ref := range members.Refs() {
-		state.Members = append(state.Members, record.Member{Ref: ref})
+		member := pending[ref]
+		member.Ref = ref
+		state.Members = append(state.Members, member)
 	}
 	if err := e.Records.Save(ctx, state); err != nil {
 		return &RecordError{Action: "save the record before the first write", Before: true, Err: err}
@@ -299,6 +305,18 @@ func isMarked(owner plan.Owner, step plan.Step) bool {
 	have := cmp.Or(step.Have, step.Leaving)
 	return have != nil && owner.Marks() && owner.Owns(have) &&
 		step.ReasonCode != plan.ReasonForeign
+}
+
+// memberDuring returns the member of the record for the object of a step that a run is about to
+// write.
+func memberDuring(step plan.Step) record.Member {
+	strategy := record.Apply
+	if step.Op.Removes() {
+		strategy = record.Delete
+	}
+	return record.Member{
+		Ref: step.Ref, Strategy: strategy, Actuation: record.Pending, Reconcile: record.Pending,
+	}
 }
 
 // memberAfter returns the member of the record for the object of a step after the run, and whether

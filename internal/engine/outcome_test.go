@@ -355,3 +355,27 @@ func TestObjectsThatNothingWaitsForAreNotRecordedAsReady(t *testing.T) {
 			"deployment.apps/web Apply Succeeded Succeeded")
 	})
 }
+
+// Before a run writes, the record says that earlier results of what it writes do not hold any more.
+func TestRecordedResultsArePendingDuringARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&enginetest.Cluster{})
+		first := want(thing("ConfigMap/a"), thing("ConfigMap/b"), thing("ConfigMap/c"))
+		if _, err := w.apply(t.Context(), policy(), realRun, first...); err != nil {
+			t.Fatal(err)
+		}
+		changed := thing("ConfigMap/a")
+		changed.Object["data"] = map[string]any{"k": "v"}
+		w.hear = func(event.Event) {
+			w.hear = nil
+			w.expectRecord(t, "configmap/a Apply Pending Pending", "configmap/b Apply Succeeded Succeeded",
+				"configmap/c Delete Pending Pending", "configmap/d   ")
+		}
+		second := want(changed, thing("ConfigMap/b"), thing("ConfigMap/d"))
+		if _, err := w.apply(t.Context(), policy(), realRun, second...); err != nil {
+			t.Fatal(err)
+		}
+		w.expectRecord(t, "configmap/a Apply Succeeded Succeeded",
+			"configmap/b Apply Succeeded Succeeded", "configmap/d Apply Succeeded Succeeded")
+	})
+}

@@ -143,7 +143,9 @@ func TestEmptyRecordHasNoStatuses(t *testing.T) {
 		Actuation: record.Pending,
 		Reconcile: record.Pending,
 	}
-	for _, state := range []*record.State{{Members: []record.Member{member}}, {}} {
+	for _, state := range []*record.State{
+		{Members: []record.Member{member}, Result: record.RunFailed}, {},
+	} {
 		if err := store.Save(t.Context(), state); err != nil {
 			t.Fatal(err)
 		}

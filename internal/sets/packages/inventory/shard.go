@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,8 +62,8 @@ func (s *Store) newShard(number int, stored *unstructured.Unstructured) (*shard,
 	return p, nil
 }
 
-// writeShard sends what differs: first the object with its members, then their statuses, except in
-// a save before a run. dress changes metadata and reports whether it did.
+// writeShard sends what differs: first the object with its members, then their statuses; before a
+// run only if stored ones do not hold any more. dress changes metadata and reports whether it did.
 func (s *Store) writeShard(
 	ctx context.Context, p *shard, want *record.State, dress func(*unstructured.Unstructured) bool,
 ) error {
@@ -71,7 +72,7 @@ func (s *Store) writeShard(
 		next = p.copyForWrite()
 	}
 	dressed := dress(next)
-	statuses, reserve := s.statuses && !s.intent, 0
+	statuses, reserve := s.statuses && (!s.intent || outdated(p.state, want)), 0
 	if s.statuses && s.intent {
 		reserve = conditionBytes
 	}
@@ -98,6 +99,18 @@ func (s *Store) writeShard(
 		}
 	}
 	return err
+}
+
+// outdated reports whether a state has a condition that does not hold any more.
+func outdated(has, want *record.State) bool {
+	wanted := make(map[object.Ref]record.Member, len(want.Members))
+	for _, m := range want.Members {
+		wanted[m.Ref] = m
+	}
+	return slices.ContainsFunc(has.Members, func(m record.Member) bool {
+		next, stays := wanted[m.Ref]
+		return stays && next != m
+	})
 }
 
 func (s *Store) send(ctx context.Context, p *shard, w cluster.Write) error {

@@ -48,7 +48,7 @@ type Store struct {
 	Inventory  *Inventory
 	format     format
 	statuses   bool            // the conditions of members are stored too
-	intent     bool            // the current save stores no conditions
+	intent     bool            // the current save is the one before a run
 	capacity   int             // of one object, in bytes
 	main       *shard          // at the last read or write
 	referenced int             // number of shards that the main object references, with itself
@@ -186,13 +186,14 @@ func (s *Store) Holds(obj *unstructured.Unstructured) bool {
 	return shard || object.RefOf(obj) == s.Inventory.Ref || s.Exists() && obj.GetUID() == s.main.uid()
 }
 
-// Save stores the members and their conditions if they differ. If the state has no conditions, it
-// stores the members alone. Members that others added since Load stay.
+// Save stores the members and their conditions if they differ. Before a run, when no member has a
+// result, it stores conditions only if stored ones differ. Members that others added since Load
+// stay.
 func (s *Store) Save(ctx context.Context, state *record.State) error {
-	s.intent = len(state.Members) > 0 &&
-		!slices.ContainsFunc(
-			state.Members, func(m record.Member) bool { return m != record.Member{Ref: m.Ref} },
-		)
+	s.intent = len(state.Members) > 0 && state.Result == "" &&
+		!slices.ContainsFunc(state.Members, func(m record.Member) bool {
+			return m.Actuation != "" && m.Actuation != record.Pending
+		})
 	s.touch = state.Touch
 	err := s.checkStatusRight(ctx, state)
 	if err == nil {

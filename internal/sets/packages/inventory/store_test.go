@@ -272,6 +272,34 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// A run that is about to write members says, in one request, that what is known of them does not
+// hold any more: the record of a run that is killed shows no earlier success.
+func TestPendingMembers(t *testing.T) {
+	for _, inv := range []*Inventory{anInventory(), aMapInventory(IDKey)} {
+		c := &enginetest.Cluster{}
+		save(t, NewStore(c, inv, true), aState("a", "b"))
+		before := len(c.Wrote)
+		begun := aState("a", "b")
+		begun.Members[0].Actuation, begun.Members[0].Reconcile = record.Pending, record.Pending
+		want := slices.Clone(begun.Members)
+		begun.Members[1] = record.Member{Ref: begun.Members[1].Ref}
+		s := NewStore(c, inv, true)
+		save(t, s, begun)
+		save(t, s, begun)
+		if wrote := len(c.Wrote) - before; wrote != 1 {
+			t.Errorf("%s: %d writes", inv.Ref, wrote)
+		}
+		again := NewStore(c, inv, true)
+		state, err := again.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, state.Members); diff != "" || !again.Unfinished() {
+			t.Errorf("%s: unfinished %t, members (-want +got):\n%s", inv.Ref, again.Unfinished(), diff)
+		}
+	}
+}
+
 // Without statuses nothing is said of members, and what an earlier run said is left alone.
 func TestStatusPolicyNone(t *testing.T) {
 	c := &enginetest.Cluster{}
