@@ -240,11 +240,30 @@ func (r *run) hasOwnLimit() bool {
 
 // noteProgress records that an object has a status that it did not have before.
 func (r *run) noteProgress(t *track) {
-	if !r.options.Limits.Stall.Ends() || slices.ContainsFunc(t.statuses, t.shown.same) {
+	shows := shown{t.shown.status.WithoutTimes(), slices.Clone(t.shown.children)}
+	for i := range shows.children {
+		shows.children[i].Status = shows.children[i].Status.WithoutTimes()
+	}
+	if !r.options.Limits.Stall.Ends() || slices.ContainsFunc(t.statuses, shows.same) {
 		return
 	}
-	t.statuses = append(t.statuses, t.shown)
+	t.statuses = append(t.statuses, shows)
 	r.progress = time.Now()
+}
+
+// maxReasons is the number of reasons of an object that are progress: what fails for a new reason
+// again and again gets nowhere.
+const maxReasons = 10
+
+// noteReasons records that an object is not ready for reasons that it did not have before in this
+// run, which shows that something has been tried.
+func (r *run) noteReasons(t *track, causes []ready.Cause, now time.Time) {
+	for _, c := range causes {
+		reason := c.Reason()
+		if len(t.reasons) < maxReasons && !slices.Contains(t.reasons, reason) {
+			t.reasons, r.progress = append(t.reasons, reason), now
+		}
+	}
 }
 
 // endIdle ends a run in which nothing has happened for too long.

@@ -64,7 +64,7 @@ func (r *run) diagnose(ctx context.Context, now time.Time) {
 		r.countReports(i, causes, now)
 		switch {
 		case addNew(&t.causes, causes):
-			r.progress = now
+			r.noteReasons(t, causes, now)
 			if !d.logs.readLater(ctx, i, causes) {
 				r.emitCauses(i, causes)
 			}

@@ -124,10 +124,11 @@ type Limits struct {
 	Idle limit.Time
 	// Stall is for a run that waits without progress: it stops during writes, and every finished
 	// write, every settled step, and every status and every cause that an object did not have before
-	// in this run start it again. A crash loop, which changes between the same statuses, is no
-	// progress. Then all objects that are waited for time out and the run ends. It does not apply
-	// while an object is waited for that has a limit of its own. An object to recreate that is not
-	// gone by then fails, unless Delete or Idle limits that.
+	// in this run start it again. What changes between the same statuses and causes, as a crash loop
+	// does, is no progress, nor are new times in statuses, new numbers and names of pods in causes,
+	// and more than a few causes. Then all objects that are waited for time out and the run ends. It
+	// does not apply while an object is waited for that has a limit of its own. An object to recreate
+	// that is not gone by then fails, unless Delete or Idle limits that.
 	Stall limit.Time
 }
 

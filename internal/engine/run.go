@@ -58,6 +58,7 @@ type track struct {
 	doubts    []doubt       // causes that must last before they are printed
 	certain   certainty     // the cause that is certain not to pass
 	causes    []ready.Cause // causes that were emitted
+	reasons   []string      // those of all causes of this run that were progress
 	explained bool          // no more causes are emitted
 
 	tried   time.Time  // time of the first attempt to write

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -156,4 +157,48 @@ func TestApplyLimitOfRecreation(t *testing.T) {
 			t.Errorf("took %s with %d failures: %q", got, summary.Failures(), w.lines)
 		}
 	})
+}
+
+// Causes that return, and causes in which only numbers, times and names differ, are no progress,
+// nor is a new cause after many others. Each other cause is.
+func TestStallWithChangingCauses(t *testing.T) {
+	for name, tc := range map[string]struct {
+		message func(n int) string
+		took    time.Duration
+	}{
+		"numbers": {func(n int) string { return fmt.Sprintf("attempt %d, port %d", n, 3*n) }, 14},
+		"in turn": {func(n int) string { return []string{"no route", "no answer", "no name"}[n%3] }, 18},
+		"names":   {func(n int) string { return "no pod web-" + strings.Repeat(string("bcdfgh"[n%6]), 5) }, 14},
+		"times":   {func(n int) string { return fmt.Sprintf("at 2026-11-29T12:00:%02dZ", n) }, 14},
+		"new":     {func(n int) string { return "no " + strings.Repeat("a", n) }, 46},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(&enginetest.Cluster{})
+				stop := make(chan struct{})
+				go func() {
+					time.Sleep(100 * time.Millisecond)
+					w.Put(w.child("Deployment/a", "ReplicaSet/a", nil))
+					for n := 1; ; n++ {
+						w.Put(w.child("ReplicaSet/a", "Pod/p", container(map[string]any{
+							"waiting": map[string]any{"reason": "ErrImagePull", "message": tc.message(n)}})))
+						select {
+						case <-time.After(4 * time.Second):
+						case <-stop:
+							return
+						}
+					}
+				}()
+				o := engine.Options{DryRun: engine.DryRunNone,
+					Limits: engine.Limits{Stall: limit.After(10 * time.Second), Apply: limit.After(time.Hour)}}
+				began := time.Now()
+				_, err := w.apply(t.Context(), policy(), o, want(thing("Deployment/a"))...)
+				close(stop)
+				took := time.Since(began).Round(time.Second)
+				if err != nil || took < (tc.took-3)*time.Second || took > (tc.took+3)*time.Second {
+					t.Errorf("took %s, want about %ds, %v\n%s", took, tc.took, err, strings.Join(w.lines, "\n"))
+				}
+			})
+		})
+	}
 }
