@@ -65,6 +65,9 @@ func (r *run) judgePods(ctx context.Context, i int) {
 	}
 }
 
+// podsUnknown is the message of an object that is ready as far as its status tells.
+const podsUnknown = "Ready; its pods are being checked"
+
 // trialOf returns why an object that is ready by the rules is not yet, by the clock of this
 // machine; nil if it is. The pods of an object that the run did not change are looked at only if it
 // was not ready at the end of the last run, or if they may not have been ready a moment ago, as far
@@ -83,7 +86,7 @@ func (r *run) trialOf(ctx context.Context, i int) *ready.Trial {
 	}
 	listed, err := r.podsListed(ctx, i)
 	if !listed {
-		status := ready.Status{State: ready.InProgress, Message: "Ready; its pods are being checked"}
+		status := ready.Status{State: ready.InProgress, Message: podsUnknown}
 		if err != nil {
 			status.Message = "Ready, but its pods cannot be listed: " + err.Error()
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"container/heap"
+	"context"
 	"time"
 
 	"github.com/muster-deploy/muster/internal/event"
@@ -60,18 +61,37 @@ func (r *run) relapseOf(i int) *ready.Status {
 		return nil
 	}
 	now := time.Now().Add(r.engine.Cluster.ClockAhead())
-	if found := t.seen.trial.workload.Trial(r.related.pods, now); found != nil {
+	w := t.seen.trial.workload
+	if found := w.Trial(r.related.pods, now); found != nil {
 		return &found.Status
+	}
+	pods := place{GroupKind: podKind, namespace: r.plan.Steps[i].Ref.Namespace}
+	with, ok := podLabels(t)
+	if ok && r.related.at(pods).watchOf(with, false) == nil && w.MayBeDisturbed(now) {
+		return &ready.Status{State: ready.InProgress, Message: podsUnknown}
 	}
 	return nil
 }
 
-// wasAwaited reports whether the step of a workload that has to run for ever has succeeded after a
-// wait. A Job that was suspended may be started by its queue.
+// wasAwaited reports whether the step of a pod, or of a workload that has to run for ever, has
+// succeeded after a wait. A Job that was suspended may be started by its queue.
 func (r *run) wasAwaited(i int) bool {
 	t, step := &r.tracks[i], &r.plan.Steps[i]
+	kind := step.Ref.GroupKind()
 	return t.settled == event.Succeeded && !t.began.IsZero() && step.Op.Applies() &&
-		ready.RunsPods(step.Ref.GroupKind()) && step.Ref.Group != "batch"
+		(kind == podKind || ready.RunsPods(kind) && kind.Group != "batch")
+}
+
+// watchReady watches the workloads that were ready at once, if the run waits for others: they may
+// crash meanwhile.
+func (r *run) watchReady(ctx context.Context) {
+	if r.waiting+r.pausing == 0 || r.interrupted || r.ended {
+		return
+	}
+	for _, i := range r.atOnce {
+		r.watch(ctx, r.groupOf(r.plan.Steps[i].Ref))
+	}
+	r.atOnce = nil
 }
 
 // keep keeps the latest observation of a workload whose step has succeeded. One that others have

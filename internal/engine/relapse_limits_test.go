@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -289,4 +291,100 @@ func TestChangesByOthersAreNoRelapse(t *testing.T) {
 			t.Errorf("%+v after %s, %v", summary.Settled, took, err)
 		}
 	})
+}
+
+// A workload that is unchanged, or a pod, and that is ready at once is watched while others of
+// another kind are waited for: the run does not succeed if it crashes meanwhile.
+func TestWorkloadsThatAreReadyAtOnceRelapse(t *testing.T) {
+	const then = "1999-12-31T00:00:00Z"
+	since := func(time string) map[string]any {
+		return map[string]any{"conditions": []any{
+			map[string]any{"type": "Available", "status": "True", "lastTransitionTime": time},
+			map[string]any{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable",
+				"lastTransitionTime": then}}}
+	}
+	for _, c := range []struct {
+		name    string
+		crashes bool // for ever, or for a moment
+		changed bool
+	}{
+		{"Pod/a", true, false}, {"Pod/a", true, true}, {"Pod/a", false, false},
+		{"StatefulSet/a", true, false}, {"Deployment/a", true, false}, {"Deployment/a", false, false},
+	} {
+		name := fmt.Sprintf("%s, changed %t, crashes %t", c.name, c.changed, c.crashes)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, began := newWorld(&enginetest.Cluster{}), time.Now()
+				obj := thing(c.name)
+				spec := replayed(true, 1).Object["spec"].(map[string]any)
+				spec["strategy"] = map[string]any{
+					"rollingUpdate": map[string]any{"maxUnavailable": "25%"}}
+				obj.Object["spec"] = spec
+				if c.name == "Pod/a" {
+					obj.Object["spec"] = spec["template"].(map[string]any)["spec"]
+				}
+				become := func(isReady bool, restarts int64, fields map[string]any) {
+					if c.name == "Pod/a" {
+						live := w.Object(ref(c.name))
+						live.Object["status"] = podStatus(isReady, restarts)
+						w.Put(live)
+					} else {
+						w.becomeReady(c.name, fields)
+					}
+				}
+				if _, err := w.apply(t.Context(), policy(), within(1), want(obj)...); err != nil {
+					t.Fatal(err)
+				}
+				become(true, 0, since(then))
+				w.store.State.Members[0].Reconcile, w.lines = "Succeeded", nil
+				time.AfterFunc(10*time.Second, func() { become(false, 0, down) })
+				if !c.crashes {
+					time.AfterFunc(28*time.Second, func() {
+						become(true, 1, since("2000-01-01T00:00:28Z"))
+					})
+				}
+				other := setB
+				if c.name == setA {
+					other = "Deployment/b"
+				}
+				time.AfterFunc(30*time.Second, func() { w.becomeReady(other, available) })
+				labelled := probed(other) // a watch of its pods is for these alone
+				for _, path := range []string{"selector/matchLabels", "template/metadata/labels"} {
+					_ = unstructured.SetNestedField(labelled.Object, map[string]any{"app": "b"},
+						strings.Split("spec/"+path, "/")...)
+				}
+				if c.changed {
+					obj = obj.DeepCopy()
+					obj.SetAnnotations(map[string]string{"new": "x"})
+				}
+				summary, err := w.apply(t.Context(), policy(), applying(time.Minute),
+					want(obj, labelled)...)
+				if fails := summary.Failures() > 0; err != nil || fails != c.crashes {
+					t.Errorf("%+v after %s, %v\n%s", summary.Settled, time.Since(began), err,
+						strings.Join(w.lines, "\n"))
+				}
+				if !slices.ContainsFunc(w.lines, func(line string) bool {
+					return strings.HasPrefix(line, "waiting ") && strings.Contains(line, "/a ")
+				}) {
+					t.Errorf("not waited for again:\n%s", strings.Join(w.lines, "\n"))
+				}
+			})
+		})
+	}
+}
+
+// podStatus returns the status of a pod whose container was restarted now if it is ready, or has
+// just ended.
+func podStatus(isReady bool, restarts int64) map[string]any {
+	now := time.Now().UTC().Format(time.RFC3339)
+	state, condition := map[string]any{"terminated": map[string]any{"exitCode": int64(1)}}, "False"
+	if isReady {
+		state, condition = map[string]any{"running": map[string]any{"startedAt": now}}, "True"
+	}
+	return map[string]any{
+		"phase":      "Running",
+		"conditions": []any{map[string]any{"type": "Ready", "status": condition}},
+		"containerStatuses": []any{map[string]any{"name": "web", "ready": isReady, "state": state,
+			"restartCount": restarts}},
+	}
 }

@@ -16,7 +16,11 @@ import (
 func (r *run) finish(ctx context.Context, i int, done *result) {
 	if !r.paused(ctx, i, done) {
 		r.conclude(ctx, i, done)
+		if r.options.Pods.Check && r.wasAwaited(i) {
+			r.atOnce = append(r.atOnce, i)
+		}
 	}
+	r.watchReady(ctx)
 }
 
 // conclude settles a step whose write is over, or starts to wait for it.

@@ -131,6 +131,7 @@ type run struct {
 	limited   []int     // steps with a limit of their own that were waited for
 	outage    string    // error of a cluster that cannot be reached; else empty
 	unchecked []int     // late unchanged steps that have begun
+	atOnce    []int     // workloads that were ready at once, and are not watched yet
 	due       []int     // resumed steps that wait for a slot; may contain settled ones
 	active    time.Time // last time that a write ended or a step settled
 	progress  time.Time // last time that there was a status or a cause not seen before
