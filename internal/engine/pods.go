@@ -65,7 +65,7 @@ func (r *run) judgePods(ctx context.Context, i int) {
 	}
 }
 
-// podsUnknown is the message of an object that is ready as far as its status tells.
+// podsUnknown is the message of an object that is ready by its status.
 const podsUnknown = "Ready; its pods are being checked"
 
 // trialOf returns why an object that is ready by the rules is not yet, by the clock of this

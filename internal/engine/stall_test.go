@@ -168,9 +168,11 @@ func TestStallWithChangingCauses(t *testing.T) {
 	}{
 		"numbers": {func(n int) string { return fmt.Sprintf("attempt %d, port %d", n, 3*n) }, 14},
 		"in turn": {func(n int) string { return []string{"no route", "no answer", "no name"}[n%3] }, 18},
-		"names":   {func(n int) string { return "no pod web-" + strings.Repeat(string("bcdfgh"[n%6]), 5) }, 14},
-		"times":   {func(n int) string { return fmt.Sprintf("at 2026-11-29T12:00:%02dZ", n) }, 14},
-		"new":     {func(n int) string { return "no " + strings.Repeat("a", n) }, 46},
+		"names": {func(n int) string {
+			return "no pod web-" + strings.Repeat(string("bcdfgh"[n%6]), 5)
+		}, 14},
+		"times": {func(n int) string { return fmt.Sprintf("at 2026-11-29T12:00:%02dZ", n) }, 14},
+		"new":   {func(n int) string { return "no " + strings.Repeat("a", n) }, 46},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
