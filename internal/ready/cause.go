@@ -49,6 +49,7 @@ type Cause struct {
 	time       string    // of an event
 	begins     time.Time // before it, this is only slow; zero if it is a cause at once
 	pull       bool      // a registry refuses an image
+	own        bool      // the reason of the status of a pod itself
 }
 
 // MarshalJSON writes all keys in alphabetical order, those of the object as well.
@@ -84,7 +85,7 @@ type RelatedObjects struct {
 	objects map[object.Ref]*Evidence
 	byOwner map[types.UID]map[object.Ref]*Evidence // child objects
 	events  map[types.UID]map[object.Ref]*Evidence // events by the involved object
-	gone    map[types.UID][]Cause                  // the causes of the last pod that a Job deleted
+	gone    map[types.UID][]Cause                  // of the last pod that failed and is gone
 }
 
 // NewRelatedObjects returns an empty set.
@@ -103,6 +104,7 @@ func (f *RelatedObjects) Add(r *Evidence) {
 		r.keepFailures(old)
 	}
 	f.remove(r.Ref)
+	f.forgetGone(r)
 	if r.healthy {
 		return
 	}
@@ -128,12 +130,13 @@ func (f *RelatedObjects) indexOf(r *Evidence) map[types.UID]map[object.Ref]*Evid
 }
 
 // Delete removes an object. Why a pod of a Job failed stays known: its controller deletes pods that
-// have failed too often.
+// have failed too often. So does the reason of a pod itself: the controllers of StatefulSets and
+// DaemonSets replace evicted pods at once.
 func (f *RelatedObjects) Delete(ref object.Ref) {
-	if r := f.objects[ref]; r != nil && r.ofJob {
+	if r := f.objects[ref]; r != nil {
 		if failures := r.failures(); len(failures) > 0 {
 			for i := range failures {
-				failures[i].Gone = true
+				failures[i].Gone, failures[i].time = true, r.created
 			}
 			for _, owner := range r.owners {
 				f.gone[owner] = failures
@@ -141,6 +144,18 @@ func (f *RelatedObjects) Delete(ref object.Ref) {
 		}
 	}
 	f.remove(ref)
+}
+
+// forgetGone forgets why a pod is gone when one that was created after it is ready.
+func (f *RelatedObjects) forgetGone(r *Evidence) {
+	if r.Ref.GroupKind() != podKind || !r.current || r.ofJob {
+		return
+	}
+	for _, owner := range r.owners {
+		if found := f.gone[owner]; len(found) > 0 && found[0].time < r.created {
+			delete(f.gone, owner)
+		}
+	}
 }
 
 func (f *RelatedObjects) remove(ref object.Ref) {
@@ -214,6 +229,9 @@ func (s *search) visit(r *Evidence) {
 		if r.isOutdated(child) {
 			s.addOutdated(r, child, first, index)
 		}
+	}
+	if gone := s.related.gone[r.UID]; len(gone) > 0 && gone[0].own && !s.hasFault(before) {
+		s.found = append(s.found, gone...)
 	}
 	if r.podSelector != "" && s.lacksEndpoints(r) {
 		message := "no pod with the labels " + r.podSelector + " is ready to receive its traffic"

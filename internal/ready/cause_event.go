@@ -174,7 +174,9 @@ func (s *search) warningCause(r *Evidence, w *warning, isPod bool) Cause {
 	found.Reports = s.reports(r, false)
 	if isPod {
 		found.similarity = w.reason // the message often has the address of the pod
-		found.Delay = max(found.Delay, statusDelay)
+		if w.reason != evicted {
+			found.Delay = max(found.Delay, statusDelay)
+		}
 	}
 	found.begins = s.toleratedUntil(r, w)
 	return s.begun(found)

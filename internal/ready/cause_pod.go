@@ -52,9 +52,13 @@ func ownReason(pod *unstructured.Unstructured) (Cause, bool) {
 	c := cause(pod, "%s", join(reason, plain(message)))
 	c.similarity = reason // the message often has the numbers of the pod
 	c.Certain = neverAdmitted.MatchString(reason) && text(pod, "status", "phase") == "Failed"
-	c.Stuck = c.Certain
+	c.Stuck, c.own = c.Certain, true
 	return c, reason != ""
 }
+
+// evicted is the reason of the status of a pod that the kubelet evicts, and of the event about
+// that. The event comes first, in the same words: the containers have to end before the status.
+const evicted = "Evicted"
 
 // neverAdmitted matches the reasons for which a node rejects a pod for what stands in it. For
 // other reasons, such as too little memory, it rejects one pod and may admit the next.

@@ -20,6 +20,7 @@ type Evidence struct {
 	UID types.UID
 
 	owners     []types.UID // of an event, the involved object
+	created    string      // time of its creation, in whole seconds
 	causes     []Cause     // from the object's own status
 	fallback   []Cause     // used if there are neither causes nor events
 	warning    *warning    // of an event
@@ -72,6 +73,7 @@ func EvidenceOf(obj *unstructured.Unstructured, s Status) *Evidence {
 		r.healthy = !explains
 		return r
 	}
+	r.created = inSeconds(text(obj, "metadata", "creationTimestamp"))
 	if owner := metav1.GetControllerOfNoCopy(obj); owner != nil { // anybody may add other owners
 		r.owners = []types.UID{owner.UID}
 	}

@@ -92,12 +92,12 @@ func (r *Evidence) since(container string) string {
 	return max(r.changed, r.running[container].began)
 }
 
-// failures returns the causes that a container of a pod ended.
+// failures returns why a pod failed: its own reason, or the ends of the containers of a Job.
 func (r *Evidence) failures() []Cause {
 	var found []Cause
 	for _, causes := range [][]Cause{r.causes, r.lastRuns} {
 		for _, c := range causes {
-			if c.end != nil {
+			if c.own || c.end != nil && r.ofJob {
 				found = append(found, c)
 			}
 		}
