@@ -117,7 +117,8 @@ func (c *Client) PrepareObserve(ctx context.Context, r ObserveRequest) (*Observa
 }
 
 // unlabelled returns the objects that the record of an app lists and that have lost its label, and
-// those that do not exist, without known ones and those that could not be listed. It sends requests only if the record lists others.
+// those that do not exist, without known ones and those that could not be listed. It sends requests
+// only if the record lists others.
 func (c *Client) unlabelled(
 	ctx context.Context, target *App, known []liveObject, missed unlistedKinds,
 ) (unmarked []liveObject, gone []object.Ref, err error) {
