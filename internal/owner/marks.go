@@ -10,11 +10,13 @@ const (
 	appRecordSuffix     = ".apps.k14s.io"       // of the names of some records
 )
 
-// appAnnotations are what kapp records on the objects of apps. It means nothing once an object has
-// another owner.
+// appAnnotations are what kapp records on the objects of apps, and those by which it recognizes
+// versions of an object. They mean nothing once an object has another owner whose manifests lack
+// them: kapp would delete a former version that an app has as an object of its own.
 var appAnnotations = []string{
 	"kapp.k14s.io/identity", "kapp.k14s.io/original", "kapp.k14s.io/original-diff-md5",
 	"kapp.k14s.io/original-diff", "kapp.k14s.io/original-diff-full",
+	"kapp.k14s.io/versioned", "kapp.k14s.io/versioned-keep-original", "kapp.k14s.io/num-versions",
 }
 
 // The marks of Helm. The label app.kubernetes.io/managed-by is no mark: charts that are only

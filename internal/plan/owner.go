@@ -158,8 +158,8 @@ func (o Others) Removal(live, want *unstructured.Unstructured) diff.Patch {
 }
 
 // movedFields returns the managed fields of an object that the set takes from its owner, with the
-// fields of the managers that have set the marks of this as those of the manager of the set: a later
-// server-side apply would conflict with them. It returns nil if nothing changes.
+// fields of the managers that have set the marks of this as those of the manager of the set: a
+// later server-side apply would conflict with them. It returns nil if nothing changes.
 func (w writeMode) movedFields(
 	live *unstructured.Unstructured, former Others,
 ) ([]metav1.ManagedFieldsEntry, error) {

@@ -152,7 +152,7 @@ type Step struct {
 	// Disown removes the marks of former owners, and what no apply removes, before a server-side
 	// apply.
 	Disown diff.Patch `json:"disown,omitzero"`
-	// Handover gives the fields of the managers of former owners to that of the plan, before all else
+	// Handover moves the fields of the managers of former owners to that of the plan, before all else
 	// that a server-side apply needs.
 	Handover diff.Patch `json:"handover,omitzero"`
 	// Released are the fields that a server-side apply removes whoever owns them, since the set has

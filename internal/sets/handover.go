@@ -3,6 +3,7 @@ package sets
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,12 +93,18 @@ func ToPackage(
 		From: from, cluster: c, now: r.Now, notice: r.Notice, begin: func() error { return nil },
 		end: func() (string, error) { return "", nil },
 	}
-	if err := h.list(ctx); err != nil {
+	err := h.list(ctx)
+	written, unwritten := openPackage(ctx, request)
+	if unwritten == nil { // an earlier handover has written it
+		h.To = written
+	}
+	if errors.As(err, new(*NoRecordError)) && h.isComplete(ctx) {
+		return nil, &ConvertedError{h.From.Title(), h.To.Title()}
+	}
+	if err != nil {
 		return nil, err
 	}
-	written, err := openPackage(ctx, request)
-	if err == nil { // an earlier handover has written it
-		h.To = written
+	if h.To != nil {
 		return h, nil
 	}
 	objects, err := from.client(c).Applied(ctx, from.name())
@@ -131,6 +138,29 @@ func ToPackage(
 		return err
 	}
 	return h, nil
+}
+
+// ConvertedError reports that an earlier handover has ended: there is nothing to do.
+type ConvertedError struct{ From, To string }
+
+func (e *ConvertedError) Error() string { return fmt.Sprintf("%s is now %s", e.From, e.To) }
+
+// Message returns the message of the revision of a set that another has become.
+func (h *Handover) Message() string { return "converted from " + h.From.Title() }
+
+// isComplete reports whether the new set has objects of the old one, by the history.
+func (h *Handover) isComplete(ctx context.Context) bool {
+	if h.To == nil {
+		return false
+	}
+	set, err := h.To.History(ctx, h.cluster)
+	if err != nil || set.ID == "" {
+		return false
+	}
+	heads, err := storeOf(h.cluster, set).List(ctx)
+	return err == nil && slices.ContainsFunc(heads, func(head history.Head) bool {
+		return head.Message == h.Message()
+	})
 }
 
 // list reads which objects the old set has, and what it locks.

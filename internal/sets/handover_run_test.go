@@ -3,7 +3,9 @@ package sets
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -56,6 +58,14 @@ func (w *setWorld) convert() error {
 	return err
 }
 
+// other returns the format of the new set.
+func (w *setWorld) other() string {
+	if w.format == KindApp {
+		return KindPackage
+	}
+	return KindApp
+}
+
 // folder returns the folder of a package that an app becomes, which does not exist before.
 func (w *setWorld) folder() string { return filepath.Join(w.dir, "..", "package") }
 
@@ -66,6 +76,36 @@ func (w *setWorld) handover() (*Handover, error) {
 			packages.InitOptions{Name: "pkg", File: "resourcegroup.yaml", Now: w.request().Now})
 	}
 	return ToApp(w.t.Context(), w.server, w.request(), "shop")
+}
+
+// converted makes the set of the world the new one.
+func (w *setWorld) converted() {
+	if w.format == KindApp {
+		w.dir = w.folder()
+	}
+	w.format = w.other()
+}
+
+// destroyRecord destroys the set without its manifests, if it exists.
+func (w *setWorld) destroyRecord() error {
+	w.t.Helper()
+	r := w.request()
+	if w.format == KindApp {
+		r.Files = nil
+	}
+	set, err := OpenRecord(w.t.Context(), r)
+	if err != nil {
+		return err
+	}
+	op, err := set.PrepareDestroy(w.t.Context(), w.server,
+		operation.DestroyOptions{Options: options()})
+	if err == nil {
+		_, _, err = w.run(w.t.Context(), op)
+	}
+	if missing := (*NoRecordError)(nil); errors.As(err, &missing) {
+		return nil
+	}
+	return err
 }
 
 // TestConvertOvertaken: a set is not converted if the server answered for newer objects, since
@@ -86,4 +126,80 @@ func TestConvertOvertaken(t *testing.T) {
 		}
 		w.expect("objects", w.data("a"), "x=1")
 	})
+}
+
+// A conversion that is killed at any write is continued by the same command, and whichever set is
+// destroyed then, no object is left that no record has.
+func TestConvertKilled(t *testing.T) {
+	for _, format := range formats {
+		for _, then := range []string{"again", "destroy old", "apply old", "destroy new"} {
+			for at := 1; at < 30; at++ {
+				if !convertKilled(t, format, then, at) {
+					break
+				}
+			}
+		}
+	}
+}
+
+// convertKilled kills a conversion at a write, and reports whether it came to that.
+func convertKilled(t *testing.T, format, then string, at int) bool {
+	w := newSetWorld(t, format)
+	w.dir = filepath.Join(w.dir, "files")
+	if err := os.Mkdir(w.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if format == KindPackage {
+		w.write("inventory.yaml", "apiVersion: kpt.dev/v1alpha1\nkind: ResourceGroup\n"+
+			"metadata: {name: shop, namespace: demo, labels: {cli-utils.sigs.k8s.io/inventory-id: shop}}")
+	}
+	w.write("a.yaml", mapText("a", "x: '1'", ""))
+	w.write("b.yaml", mapText("b", "x: '1'", ""))
+	w.mustApply()
+	w.server.Revive()
+	w.server.Dies = at
+	err := w.convert()
+	wrote := strings.Join(w.server.Wrote, ", ")
+	w.server.Revive()
+	about := fmt.Sprintf("%s, killed at write %d (%s), %s", format, at, wrote, then)
+	if err == nil {
+		if at < 6 {
+			t.Errorf("%s: the conversion ended after %d writes", format, at-1)
+		}
+		return false
+	}
+	err = nil
+	switch then {
+	case "again":
+		if err = w.convert(); errors.As(err, new(*NoRecordError)) {
+			err = nil // the last write was done; without a history nobody knows
+		}
+	case "apply old":
+		_, _, err = w.apply(t.Context(), nil)
+		if err == nil {
+			err = w.convert()
+		}
+	case "destroy old", "destroy new":
+		old, next := *w, *w
+		next.converted()
+		if then == "destroy new" {
+			old, next = next, old
+		}
+		err = errors.Join(old.destroyRecord(), next.destroyRecord())
+	}
+	if err != nil {
+		t.Errorf("%s: %v", about, err)
+		return true
+	}
+	left := w.data("a") + " " + w.data("b")
+	if strings.HasPrefix(then, "destroy") {
+		w.expect(about, left, "- -")
+		return true
+	}
+	w.expect(about, left, "x=1 x=1")
+	w.converted()
+	w.expect(about, w.members(), "a b")
+	p := w.mustApply()
+	w.expect(about, ops(p), "a: unchanged, b: unchanged")
+	return true
 }

@@ -111,6 +111,10 @@ func (f *convertFlags) run(
 		return err
 	}
 	client, err := f.open(ctx, env, kube, args)
+	if done := (*sets.ConvertedError)(nil); errors.As(err, &done) { // the answer was lost before
+		env.Notice(done.Error())
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -119,7 +123,7 @@ func (f *convertFlags) run(
 		return err
 	}
 	if f.history.message == "" {
-		f.history.message = "converted from " + f.handover.From.Title()
+		f.history.message = f.handover.Message()
 	}
 	r.recorder = func(t setflags.Target, op *sets.Operation) *sets.Recorder {
 		return f.history.recorder(env, kube, t, op, "")
