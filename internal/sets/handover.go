@@ -98,7 +98,8 @@ func ToPackage(
 	if unwritten == nil { // an earlier handover has written it
 		h.To = written
 	}
-	if errors.As(err, new(*NoRecordError)) && h.isComplete(ctx) {
+	missing := errors.As(err, new(*NoRecordError)) || errors.As(err, new(*ElsewhereError))
+	if missing && h.isComplete(ctx) {
 		return nil, &ConvertedError{h.From.Title(), h.To.Title()}
 	}
 	if err != nil {
