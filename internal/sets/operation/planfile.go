@@ -37,8 +37,9 @@ type SavedPlan struct {
 // savedServer identifies a cluster by the UID of a namespace that every cluster has, or else by its
 // address.
 type savedServer struct {
-	Host string    `json:"host"`
-	UID  types.UID `json:"uid,omitempty"`
+	Host    string    `json:"host"`
+	UID     types.UID `json:"uid,omitempty"`
+	Unknown bool      `json:"uidUnknown,omitempty"` // the UID: the namespace could not be read
 }
 
 // savedStep is the step of one object, with the digest of what it sends and of what that changes.
@@ -140,7 +141,7 @@ func (source PlanSource) saveStep(step *plan.Step) (s savedStep, err error) {
 // identify returns the identity of the cluster. Without permission to read the namespace, it is the
 // address alone.
 func identify(ctx context.Context, client cluster.Reader) (savedServer, error) {
-	server := savedServer{Host: client.Host()}
+	server := savedServer{Host: client.Host(), Unknown: true}
 	system := object.Ref{Kind: "Namespace", Name: "kube-system"}
 	snapshot, err := client.Read(ctx, []cluster.Target{{Ref: system}})
 	if apierrors.IsForbidden(err) {
@@ -150,7 +151,7 @@ func identify(ctx context.Context, client cluster.Reader) (savedServer, error) {
 		return server, fmt.Errorf("find out which cluster this is: %w", err)
 	}
 	if obj := snapshot.Objects[system]; obj != nil {
-		server.UID = obj.GetUID()
+		server.UID, server.Unknown = obj.GetUID(), obj.GetUID() == ""
 	}
 	return server, nil
 }
@@ -197,12 +198,26 @@ func ReadPlan(ctx context.Context, path string) (*SavedPlan, error) {
 
 // invalid returns something that WritePlan never writes, or an empty string.
 func (s *SavedPlan) invalid() string {
-	if s.Options.FieldManager == "" {
+	switch {
+	case s.Server.Host == "":
+		return "it has no address of the cluster"
+	case (s.Server.UID == "") != s.Server.Unknown:
+		return "it does not say which cluster it is for (server.uid)"
+	case s.Inventory == "":
+		return "it has no record"
+	case s.Package == "":
+		return "it has no digest of the objects"
+	case s.Options.FieldManager == "":
 		return "it has no field manager"
+	case s.Steps == nil:
+		return "it has no steps"
 	}
 	for _, step := range s.Steps {
-		if pastTense[step.Op] == "" {
+		switch {
+		case pastTense[step.Op] == "":
 			return fmt.Sprintf("%s has the operation %q", step.Ref, step.Op)
+		case step.Digest == "" && (step.Op == plan.Create || step.Op == plan.Update):
+			return fmt.Sprintf("%s has no digest", step.Ref)
 		}
 	}
 	if len(s.byRef()) != len(s.Steps) {

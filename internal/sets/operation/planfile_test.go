@@ -15,27 +15,39 @@ import (
 
 // What plan --out did not write is refused, with the file and a way out.
 func TestReadPlan(t *testing.T) {
-	step := `{"ref":{"kind":"ConfigMap","namespace":"n","name":"a"},"op":"create"}`
+	step := `{"ref":{"kind":"ConfigMap","namespace":"n","name":"a"},"op":"create","digest":"d"}`
+	whole := `{"form":"muster/plan/v1","server":{"host":"h","uid":"u"},"inventory":"i","package":"p",` +
+		`"options":{"fieldManager":"m"},"steps":[` + step + `]}`
+	without := func(old, replacement string) string {
+		t.Helper()
+		if !strings.Contains(whole, old) {
+			t.Fatal(old)
+		}
+		return strings.Replace(whole, old, replacement, 1)
+	}
+	const damaged = "the file is damaged or was edited: "
+	const uid = damaged + "it does not say which cluster it is for (server.uid); create it again"
 	for name, tc := range map[string]struct{ text, want string }{
 		"no JSON": {`form: x`, "it is not a saved plan; create one with plan --out: "},
 		"another form": {
 			`{"form":"muster/plan/v0"}`,
 			"it is not a saved plan in the format muster/plan/v1; create it again with plan --out",
 		},
-		"no manager": {
-			`{"form":"muster/plan/v1"}`,
-			"the file is damaged or was edited: it has no field manager; create it again with plan --out",
-		},
+		"no host":      {without(`"host":"h"`, `"host":null`), damaged + "it has no address of the cluster"},
+		"no UID":       {without(`,"uid":"u"`, ``), uid},
+		"null UID":     {without(`"uid":"u"`, `"uid":null`), uid},
+		"two UIDs":     {without(`"uid":"u"`, `"uid":"u","uidUnknown":true`), uid},
+		"no record":    {without(`"i"`, `null`), damaged + "it has no record"},
+		"no package":   {without(`"p"`, `null`), damaged + "it has no digest of the objects"},
+		"no manager":   {without(`"m"`, `null`), damaged + "it has no field manager; create it again"},
+		"no options":   {without(`{"fieldManager":"m"}`, `null`), damaged + "it has no field manager"},
+		"no steps":     {without(`[`+step+`]`, `null`), damaged + "it has no steps"},
+		"no digest":    {without(`"d"`, `null`), damaged + "n/configmap/a has no digest"},
+		"no operation": {without(`"create"`, `null`), damaged + `n/configmap/a has the operation ""`},
 		"an operation": {
-			`{"form":"muster/plan/v1","options":{"fieldManager":"m"},"steps":[` +
-				strings.Replace(step, "create", "crate", 1) + `]}`,
-			`the file is damaged or was edited: ` +
-				`n/configmap/a has the operation "crate"; create it again with plan --out`,
+			without("create", "crate"), damaged + `n/configmap/a has the operation "crate"; create it again`,
 		},
-		"an object twice": {
-			`{"form":"muster/plan/v1","options":{"fieldManager":"m"},"steps":[` + step + "," + step + `]}`,
-			"the file is damaged or was edited: it has an object twice; create it again with plan --out",
-		},
+		"an object twice": {without(step, step+","+step), damaged + "it has an object twice"},
 	} {
 		path := filepath.Join(t.TempDir(), "plan")
 		if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {
