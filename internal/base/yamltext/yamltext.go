@@ -21,8 +21,8 @@ func Marshal(value any) ([]byte, error) {
 	return FromJSON(text)
 }
 
-// MarshalAsLibrary returns a value exactly as sigs.k8s.io/yaml writes it, even where that changes the
-// value. Only values for which that library returns an error are written as Marshal does.
+// MarshalAsLibrary returns a value exactly as sigs.k8s.io/yaml writes it, even where that changes
+// the value. Only values for which that library returns an error are written as Marshal does.
 func MarshalAsLibrary(value any) ([]byte, error) {
 	if text, err := yaml.Marshal(value); err == nil {
 		return text, nil
