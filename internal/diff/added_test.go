@@ -72,7 +72,7 @@ func TestWithAdded(t *testing.T) {
 		"no handler": {
 			pod + "containers: [{name: a}]}}",
 			pod + "containers: [{name: a, startupProbe: {exec: {command: [m]}}}]}}",
-			theirPod("{'f:containers': {'k:{\"name\":\"a\"}': {'f:startupProbe': " +
+			theirPod("{'f:containers': {'k:{\"name\":\"a\"}': {'f:startupProbe': "+
 				"{'f:periodSeconds': {}}}}}") +
 				"containers: [{name: a, startupProbe: {exec: {command: [m]}, periodSeconds: 9}}]}}",
 			"",

@@ -40,6 +40,14 @@ func IsApplier(live *unstructured.Unstructured, manager string) bool {
 	})
 }
 
+// HasUpdated reports whether a manager owns fields of a live object by updates.
+func HasUpdated(live *unstructured.Unstructured, manager string) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager && e.Subresource == "" &&
+			e.Operation == metav1.ManagedFieldsOperationUpdate
+	})
+}
+
 // OwnsSame reports whether a manager owns after an apply the fields that it owned before, by
 // whichever operations, and was an applier before. Adopted updates do not count after the apply:
 // the manager has become the applier of these fields, and the apply releases those that it lacks.

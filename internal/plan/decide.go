@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/muster-deploy/muster/internal/base/yamlsize"
+	"github.com/muster-deploy/muster/internal/builtin"
 	"github.com/muster-deploy/muster/internal/diff"
 	"github.com/muster-deploy/muster/internal/object"
 )
@@ -448,13 +449,14 @@ func keepLastApplied(want, live, applied *unstructured.Unstructured, key string)
 }
 
 // appliedTo returns the configuration that was applied last to a live object, as readLastApplied
-// does. It has no preconditions: a server that merges keeps the request in the annotation, with the
-// UID and the resource version on which it depended.
+// does, in the version of that. It has no preconditions: a server that merges keeps the request in
+// the annotation, with the UID and the resource version on which it depended.
 func appliedTo(live *unstructured.Unstructured, key string) *unstructured.Unstructured {
 	obj := readLastApplied(live, key)
 	if obj != nil {
 		unstructured.RemoveNestedField(obj.Object, "metadata", "uid")
 		unstructured.RemoveNestedField(obj.Object, "metadata", "resourceVersion")
+		obj.Object = builtin.InVersionOf(live.Object, obj.Object)
 	}
 	return obj
 }

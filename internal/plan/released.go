@@ -27,7 +27,7 @@ func (w writeMode) released(
 			applied, _, err = w.base(live, manifest)
 		}
 	case !w.strict && w.owner.Marks() && w.owner.Owns(live) &&
-		diff.IsMarkedByOthers(live, w.manager, field, key):
+		(diff.HasUpdated(live, w.manager) || diff.IsMarkedByOthers(live, w.manager, field, key)):
 		applied, err = diff.AppliedPart(live, manifest, w.setter())
 	case !w.strict && w.owner.Marks() && !w.owner.Owns(live) &&
 		w.owner.adoptionOf(live) == AdoptAll:

@@ -163,7 +163,12 @@ func (w writeMode) decideUnfit(
 
 // LacksOwners reports whether the owners of the fields of a step's object, which it lacks, would
 // say more: whose values an update overwrites or removes, or what the set has applied server-side.
+// It is also true if the object was read in another version, whose fields cannot be compared.
 func (p *Plan) LacksOwners(step *Step) bool {
+	if step.Op == Update && step.Have != nil && !p.OnlyClientSide &&
+		step.Have.GetAPIVersion() != step.Want.GetAPIVersion() {
+		return true
+	}
 	if step.Have == nil || len(step.Have.GetManagedFields()) > 0 ||
 		step.Op != Update && step.Op != Unchanged {
 		return false
