@@ -95,10 +95,10 @@ func (r IgnoreRules) LeaveOut(
 	return sent, nil
 }
 
-// AppliedPart returns the fields of a live object that belong alone to the managers of a set, one of
-// which has applied the object or set its mark. It is nil if there is none of them. List items that a
-// desired object lacks and of which others own a part are left out: a merge would remove these as a
-// whole.
+// AppliedPart returns the fields of a live object that belong alone to the managers of a set, one
+// of which has applied the object or set its mark. It is nil if there is none of them. List items
+// that a desired object lacks and of which others own a part are left out: a merge would remove
+// these as a whole.
 func AppliedPart(
 	live, want *unstructured.Unstructured, by Setter,
 ) (*unstructured.Unstructured, error) {
