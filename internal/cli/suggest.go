@@ -41,6 +41,15 @@ var validValues = map[string]string{
 	"duration": "a time with a unit, such as 30s, 5m or 1h30m",
 }
 
+// libraryType returns the type of a value of the library; empty for another one, which has errors
+// for people.
+func libraryType(value pflag.Value) string {
+	if !strings.HasPrefix(fmt.Sprintf("%T", value), "*pflag.") {
+		return ""
+	}
+	return value.Type()
+}
+
 // flagError returns the error for invalid flags of a command, with a way out if a flag does not
 // exist or has no value.
 func flagError(cmd *cobra.Command, err error) error {
@@ -50,9 +59,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &incomplete):
 		_, usage := pflag.UnquoteUsage(incomplete.GetFlag())
 		return fmt.Errorf("%w: %s", err, usage)
-	case errors.As(err, &invalid) && validValues[invalid.GetFlag().Value.Type()] != "":
+	case errors.As(err, &invalid) && validValues[libraryType(invalid.GetFlag().Value)] != "":
 		return fmt.Errorf("invalid argument %q for --%s: it must be %s", invalid.GetValue(),
-			invalid.GetFlag().Name, validValues[invalid.GetFlag().Value.Type()])
+			invalid.GetFlag().Name, validValues[libraryType(invalid.GetFlag().Value)])
 	case !errors.As(err, &unknown):
 		return err
 	}

@@ -98,7 +98,7 @@ func (r IgnoreRules) LeaveOut(
 // AppliedPart returns the fields of a live object that belong alone to the managers of a set, one
 // of which has applied the object or set its mark. It is nil if there is none of them. List items
 // that a desired object lacks and of which others own a part are left out: a merge would remove
-// these as a whole.
+// these as a whole. So are the annotations that say what was applied.
 func AppliedPart(
 	live, want *unstructured.Unstructured, by Setter,
 ) (*unstructured.Unstructured, error) {
@@ -107,6 +107,14 @@ func AppliedPart(
 		return nil, err
 	}
 	fields, _ := owners.withoutSharedItems(want.Object).alone(live.Object).(map[string]any)
+	if annotations := fieldsOf(fieldsOf(fields, "metadata"), "annotations"); annotations != nil {
+		annotations, metadata := maps.Clone(annotations), maps.Clone(fieldsOf(fields, "metadata"))
+		maps.DeleteFunc(annotations, func(key string, _ any) bool {
+			return slices.Contains(by.Annotations, key)
+		})
+		fields = maps.Clone(fields)
+		fields["metadata"], metadata["annotations"] = metadata, annotations
+	}
 	return &unstructured.Unstructured{Object: fields}, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -62,9 +61,12 @@ func scriptsAs(t *testing.T, format string) string {
 
 var (
 	madeSet  = regexp.MustCompile(`(?m)^init @(\w+)$`)
-	namedSet = regexp.MustCompile(`\bmuster ([a-z-]+)([^\n]*?) (@@?)(\w+)`)
-	// withFiles matches the commands for apps that have the flag -f.
-	withFiles = regexp.MustCompile(`^(apply|check-access|deploy|plan|diff|drift|graph|rollback)$`)
+	namedSet = regexp.MustCompile(`\bmuster ([a-z-]+)([^\n]*?) (@@?)(\w+)([^\n|;&]*)`)
+	// withFiles matches the commands that read the manifests of an app, and withoutFiles the flags
+	// with which they do not.
+	withFiles    = regexp.MustCompile(`^(apply|check-access|deploy|plan|diff|drift|graph|rollback)$`)
+	withoutFiles = regexp.MustCompile(`^diff .*--from \w+ --to \w+`)
+	onlyWith     = regexp.MustCompile(`^drift .*--(accept|against[ =]\.)`)
 )
 
 // scriptAs returns a script for sets of a format.
@@ -77,15 +79,17 @@ func scriptAs(script, format string) string {
 	return namedSet.ReplaceAllStringFunc(script, func(text string) string {
 		found := namedSet.FindStringSubmatch(text)
 		command, record, name := found[1], found[3] == "@@", found[4]
+		line := command + found[2] + found[5]
 		set := "-a " + name
 		switch {
 		case format == "package" && record:
 			set = "--record " + name
 		case format == "package":
 			set = name
-		case !record && withFiles.MatchString(command):
+		case !record && withFiles.MatchString(command) && !withoutFiles.MatchString(line) &&
+			(command != "drift" || onlyWith.MatchString(line)):
 			set += " -f " + name
 		}
-		return strings.TrimSuffix(text, found[3]+name) + set
+		return "muster " + command + found[2] + " " + set + found[5]
 	})
 }

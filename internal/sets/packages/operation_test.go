@@ -96,7 +96,8 @@ func expectWrites(t *testing.T, c testCluster, want ...string) {
 	c.Wrote = nil
 }
 
-// An apply writes the list of members before the first object, and their statuses at the end.
+// An apply writes the list of members before the first object, with those that are pending, and
+// their statuses at the end.
 func TestApplyAndDestroy(t *testing.T) {
 	c := newTestCluster()
 	apply := func(names ...string) {
@@ -111,8 +112,8 @@ func TestApplyAndDestroy(t *testing.T) {
 	apply("a")
 	expectWrites(t, c)
 	apply("b")
-	expectWrites(t, c, "replace "+recordName, "create n/configmap/b", "delete n/configmap/a",
-		"replace "+recordName, "replace "+recordName)
+	expectWrites(t, c, "replace "+recordName, "replace "+recordName, "create n/configmap/b",
+		"delete n/configmap/a", "replace "+recordName, "replace "+recordName)
 
 	op, err := PrepareDestroy(c, groupAt(), operation.DestroyOptions{Notice: func(string) {}})
 	if err == nil {
@@ -124,7 +125,7 @@ func TestApplyAndDestroy(t *testing.T) {
 	if _, err := run(t, op); err != nil {
 		t.Fatal(err)
 	}
-	expectWrites(t, c, "delete n/configmap/b", "delete "+recordName)
+	expectWrites(t, c, "replace "+recordName, "delete n/configmap/b", "delete "+recordName)
 }
 
 // Whenever the connection is lost, the record lists every object that was written.
