@@ -103,7 +103,7 @@ func (e *Env) Name() string {
 }
 
 // Notice prints lines for the user on the standard error.
-func (e *Env) Notice(text string) { fmt.Fprintln(e.Err, plaintext.Error(text)) }
+func (e *Env) Notice(text string) { fmt.Fprintln(e.Err, plaintext.Text(text)) }
 
 // Print prints lines for people on the standard output.
 func (e *Env) Print(text string) error {
@@ -284,7 +284,7 @@ func (e *Env) crash(cause any, stack []byte) {
 		out = terminal.Out
 	}
 	fmt.Fprintf(out, "error: internal error: %s; GOTRACEBACK=all prints where\n",
-		plaintext.Error(fmt.Sprint(cause)))
+		plaintext.Text(fmt.Sprint(cause)))
 	if e.Getenv("GOTRACEBACK") != "" {
 		fmt.Fprintf(out, "%s", stack)
 	}
@@ -408,7 +408,7 @@ func plainText(err error) string {
 func (e *Env) PrintError(err error, isJSON bool) int {
 	unwritten := (*OutputError)(nil)
 	if errors.As(err, &unwritten) && unwritten.Result != nil {
-		fmt.Fprintln(e.Err, "error:", plaintext.Error(unwritten.Error()))
+		fmt.Fprintln(e.Err, "error:", plaintext.Text(unwritten.Error()))
 		return e.PrintError(unwritten.Result, isJSON)
 	}
 	result, withText, coded := (*ResultError)(nil), (*TextError)(nil), (*ExitCodeError)(nil)
@@ -442,7 +442,7 @@ func (e *Env) PrintError(err error, isJSON bool) int {
 	if code == ExitError && errors.As(err, &withText) {
 		fmt.Fprint(e.Err, plaintext.Printable(withText.Text)) // whole, as the other tool prints it
 	} else {
-		fmt.Fprintln(e.Err, "error:", plaintext.Error(text))
+		fmt.Fprintln(e.Err, "error:", plaintext.Text(text))
 	}
 	return code
 }

@@ -43,7 +43,7 @@ func TestPrintError(t *testing.T) {
 		{errors.New("a\x1b[31mb\a"), 1, "error: a�[31mb�\n"},
 		{fmt.Errorf("kapp: %w", plainTest{}), 1, "error: a.yaml:1: bad\n"},
 		{errors.Join(fmt.Errorf("kapp: %w", plainTest{}), errors.New("other")), 1,
-			"error: a.yaml:1: bad\n    other\n"},
+			"error: a.yaml:1: bad\nother\n"},
 		{errors.New(strings.Repeat("x", 5000)), 1,
 			"error: " + strings.Repeat("x", 3000) + " … " + strings.Repeat("x", 500) + "\n"},
 		{ErrChanges, 2, ""},

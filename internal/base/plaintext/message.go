@@ -20,19 +20,15 @@ const continued = "    "
 
 // Text prepares a text of any lines for people: see Printable. It omits the middle of long lines,
 // and the end of a long text.
-func Text(text string) string { return printed(text, maxText, "", "") }
-
-// Error prepares the text of an error or a note for people: see Text. All lines but the first are
-// indented, so they never seem to be other output, except the items of a list.
-func Error(text string) string { return printed(text, maxText, continued, "- ") }
+func Text(text string) string { return printed(text, maxText, "") }
 
 // Message prepares the text of one event, status or error of an object for people: see Text. All
 // lines but the first are indented, so one message never seems to be several.
-func Message(text string) string { return printed(text, maxMessage, continued, "") }
+func Message(text string) string { return printed(text, maxMessage, continued) }
 
 // printed returns the lines of a text, without control characters, as far as a limit allows. Each
-// line but the first begins with an indentation, unless it begins with a space or as an item.
-func printed(text string, limit int, indent, item string) string {
+// line but the first begins with an indentation, unless it begins with a space.
+func printed(text string, limit int, indent string) string {
 	text = strings.ToValidUTF8(text, string(unicode.ReplacementChar))
 	text, ended := strings.CutSuffix(text, "\n")
 	lines := strings.Split(text, "\n")
@@ -41,8 +37,7 @@ func printed(text string, limit int, indent, item string) string {
 		line = withoutMiddle(Printable(line), textLineHead, textLineTail)
 		if i > 0 {
 			b.WriteByte('\n')
-			isItem := item != "" && strings.HasPrefix(line, item)
-			if line != "" && line[0] != ' ' && !isItem {
+			if line != "" && line[0] != ' ' {
 				line = indent + line
 			}
 		}

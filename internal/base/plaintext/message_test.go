@@ -22,17 +22,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestError: no line of an error but the first begins at the margin, except the items of its list.
-func TestError(t *testing.T) {
-	const (
-		text = "1 problem:\n- a: b\nerror: c\n\n  d\n"
-		want = "1 problem:\n- a: b\n    error: c\n\n  d\n"
-	)
-	if got := Error(text); got != want {
-		t.Errorf("Error(%q) = %q, want %q", text, got, want)
-	}
-}
-
 // TestMessage: no line of a message but the first begins at the margin, and a message has a few
 // kilobytes.
 func TestMessage(t *testing.T) {
