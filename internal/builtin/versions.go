@@ -14,12 +14,12 @@ const (
 // clients apply in several versions only autoscalers have such fields.
 func InVersionOf(live, applied map[string]any) map[string]any {
 	from, to := applied["apiVersion"], live["apiVersion"]
-	spec, isMap := applied["spec"].(map[string]any)
+	_, isMap := applied["spec"].(map[string]any)
 	if kindOf(live) != "HorizontalPodAutoscaler.autoscaling" || from == to || !isMap {
 		return applied
 	}
 	applied = runtime.DeepCopyJSON(applied)
-	spec = applied["spec"].(map[string]any)
+	spec := applied["spec"].(map[string]any)
 	switch to {
 	case "autoscaling/v2":
 		if target, has := spec[cpuTarget]; has {
