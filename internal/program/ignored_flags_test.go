@@ -49,7 +49,7 @@ func TestNoFlagIsIgnored(t *testing.T) {
 		t.Errorf("checked %d command lines only", checked)
 	}
 	for _, line := range []string{
-		"diff -a web -f bare --from 1 --to live", "drift -a web -f bare --fix",
+		"diff -a web -f bare --from 1 --to live",
 		"status -A -a web", "status --inv-type remote shop",
 	} {
 		code, text := outcome(append(strings.Fields("muster "+line), "--kubeconfig=config"))

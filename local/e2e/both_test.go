@@ -66,7 +66,6 @@ var (
 	// with which they do not.
 	withFiles    = regexp.MustCompile(`^(apply|check-access|deploy|plan|diff|drift|graph|rollback)$`)
 	withoutFiles = regexp.MustCompile(`^diff .*--from \w+ --to \w+`)
-	onlyWith     = regexp.MustCompile(`^drift .*--(accept|against[ =]\.)`)
 )
 
 // scriptAs returns a script for sets of a format.
@@ -86,8 +85,7 @@ func scriptAs(script, format string) string {
 			set = "--record " + name
 		case format == "package":
 			set = name
-		case !record && withFiles.MatchString(command) && !withoutFiles.MatchString(line) &&
-			(command != "drift" || onlyWith.MatchString(line)):
+		case !record && withFiles.MatchString(command) && !withoutFiles.MatchString(line):
 			set += " -f " + name
 		}
 		return "muster " + command + found[2] + " " + set + found[5]

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -65,9 +64,6 @@ func (f *driftFlags) checkFix(cmd *cobra.Command, env *cli.Env) error {
 		return fmt.Errorf("--watch only prints, and %s %s: give one of them", option, changes)
 	case f.accept && given && format != cli.OutputJSON:
 		return fmt.Errorf("--accept prints text or json: omit -o %s", format)
-	case !f.accept && f.Against != sets.AgainstFiles && len(f.Manifests()) > 0:
-		return fmt.Errorf("%s: manifests of an app are for --against %s and --accept; add one of them, "+
-			"or omit the manifests", strings.Join(f.Manifests(), " and "), sets.AgainstFiles)
 	case f.deleteAdded && deletes != nil:
 		return deletes
 	case acts && given && !f.apply.yes && !cmd.Flags().Changed("dry-run") && env.IsInteractive():
