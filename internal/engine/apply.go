@@ -74,7 +74,7 @@ func (r *run) recordOutcome(ctx context.Context) error {
 }
 
 // saveIntent stores the recorded members and those that the plan writes, so that the record covers
-// whatever happens. Recorded members that the plan writes are pending: nothing that an earlier run
+// whatever happens. Recorded members that an apply writes are pending: nothing that an earlier run
 // found out about them holds any more. The others keep their conditions, and new ones have none. A
 // plan that writes nothing new is covered already. A record that lists objects which the plan
 // creates is written in any case: another run may see that they do not exist.
@@ -84,7 +84,7 @@ func (e *Engine) saveIntent(ctx context.Context, p *plan.Plan) error {
 	changes := false
 	state, pending := &record.State{}, map[object.Ref]record.Member{}
 	for _, step := range p.Steps {
-		if step.Op.Writes() && recorded.Has(step.Ref) {
+		if step.Op.Writes() && recorded.Has(step.Ref) && !p.Destroys {
 			pending[step.Ref] = memberDuring(step)
 		}
 		state.Touch = state.Touch || step.Op == plan.Create && recorded.Has(step.Ref)

@@ -41,7 +41,7 @@ func TestFormatsUnmarked(t *testing.T) {
 			w.expect("apply", ops(p), "a: unchanged, b: keep")
 			step := p.Steps[p.Index()[mapRef("b")]]
 			w.expect("code", string(step.ReasonCode), string(plan.ReasonUnowned))
-			if want := "it stays in the cluster and in the record, until"; !strings.Contains(step.Reason,
+			if want := "it stays in the cluster and in the record"; !strings.Contains(step.Reason,
 				want) || !strings.HasPrefix(step.Reason, "it exists and belongs to no ") {
 				t.Errorf("reason %q", step.Reason)
 			}
@@ -81,7 +81,7 @@ func TestUnmarkedStays(t *testing.T) {
 	}
 	w.expect("b", w.data("b"), "x=1")
 	if text := strings.Join(w.notices, "\n"); !strings.Contains(text, "have lost its label "+appKey) ||
-		!strings.Contains(text, "configmap/b (v1)") {
+		!strings.Contains(text, "demo/configmap/b") {
 		t.Errorf("notices %q", text)
 	}
 	if w.server.Object(mapRef("shop")) != nil {

@@ -150,13 +150,19 @@ func (d *Deletion) Load(ctx context.Context) (*record.State, error) {
 	return state, nil
 }
 
-// noteUnmarked prints which objects of the record have lost the label of the app: they stay in the
-// cluster.
+// noteUnmarked prints which objects of the record have lost the label of the app, and belong to
+// nobody else: they stay in the cluster.
 func (d *Deletion) noteUnmarked(ctx context.Context) error {
 	unmarked, _, err := d.unlabelled(ctx, d.app, d.objects, d.missed)
-	if len(unmarked) > 0 {
+	var names []string
+	for _, obj := range unmarked {
+		if len(d.Owners(obj, nil)) == 0 {
+			names = append(names, object.RefOf(obj).String())
+		}
+	}
+	if len(names) > 0 {
 		d.Printer.Info(fmt.Sprintf("these objects of the app have lost its label %s and stay in the "+
-			"cluster: %s", d.app.Selector(), strings.Join(describeAll(unmarked), ", ")))
+			"cluster: %s", d.app.Selector(), strings.Join(names, ", ")))
 	}
 	return err
 }

@@ -176,6 +176,8 @@ func (s *Set) Shape(p *plan.Policy) {
 func shapePolicy(p *plan.Policy, of *App, HasApplied func(liveObject) bool) {
 	p.Owner.Label, p.Owner.ID, _ = of.Label() // its error is known
 	p.Owner.Orphaned, p.Owner.Unmarked = resource.LabelOrphaned, HasApplied
+	p.Owner.KeepHint = "it stays in the cluster and in the record, until it is deleted or has its " +
+		"label again"
 	p.RecordNamespace = object.Ref{Kind: plan.NamespaceKind.Kind, Name: of.Namespace}
 	p.LastApplied, p.Bookkeeping = resource.AnnOriginal, resource.Bookkeeping[:]
 	p.Manager, p.Preconditions = Manager, true

@@ -125,7 +125,7 @@ func TestApplyAndDestroy(t *testing.T) {
 	if _, err := run(t, op); err != nil {
 		t.Fatal(err)
 	}
-	expectWrites(t, c, "replace "+recordName, "delete n/configmap/b", "delete "+recordName)
+	expectWrites(t, c, "delete n/configmap/b", "delete "+recordName)
 }
 
 // Whenever the connection is lost, the record lists every object that was written.

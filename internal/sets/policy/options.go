@@ -153,8 +153,6 @@ func (o Options) limitOwners(p *plan.Policy) {
 	p.Owner.DropForeign = true
 	p.Owner.AdoptHint = o.Adopter + "--adopt=unowned takes it over"
 	p.Owner.ForeignHint = o.Adopter + "--adopt=all takes it over"
-	p.Owner.KeepHint = "it stays in the cluster and in the record, until it is deleted or has its " +
-		"mark again"
 }
 
 // Destroying returns the policy of a plan that deletes all objects of a set.
