@@ -45,11 +45,11 @@ func MayHaveAdded(want, applied, live *unstructured.Unstructured) bool {
 }
 
 // Setter says who are the managers of a set: one, and those that have set its mark, a label or an
-// annotation, or what it applied last, in annotations.
+// annotation.
 type Setter struct {
 	Manager     string
-	Field, Key  string // of the metadata
-	Annotations []string
+	Field, Key  string   // of the metadata
+	Annotations []string // that say what was applied; they are no part of that
 }
 
 // owns reports whether an entry of the managed fields is one of the set.
@@ -59,11 +59,7 @@ func (s Setter) owns(entry map[string]any) bool {
 	}
 	metadata := fieldsOf(fieldsOf(entry, "fieldsV1"), "f:metadata")
 	_, marked := fieldsOf(metadata, "f:"+s.Field)["f:"+s.Key]
-	return marked || entry["manager"] == s.Manager ||
-		slices.ContainsFunc(s.Annotations, func(key string) bool {
-			_, has := fieldsOf(metadata, "f:annotations")["f:"+key]
-			return has && key != ""
-		})
+	return marked || entry["manager"] == s.Manager
 }
 
 // shared is a map on the three sides of a merge, with the fields that others own.

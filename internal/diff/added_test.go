@@ -113,3 +113,29 @@ func TestWithAdded(t *testing.T) {
 		}
 	}
 }
+
+// Who has applied something else with kubectl is not one of the managers of a set.
+func TestAppliedPartOfOthers(t *testing.T) {
+	live := &unstructured.Unstructured{}
+	err := live.UnmarshalJSON([]byte(`{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": {"name": "a", "annotations": {"mark": "1", "applied": "{}"}, "managedFields": [
+			{"manager": "muster", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {
+				"f:data": {"f:ours": {}}, "f:metadata": {"f:annotations": {"f:mark": {}}}}},
+			{"manager": "kubectl-client-side-apply", "operation": "Update", "fieldsType": "FieldsV1",
+				"fieldsV1": {"f:data": {"f:theirs": {}},
+					"f:metadata": {"f:annotations": {"f:applied": {}}}}}]},
+		"data": {"ours": "1", "theirs": "1"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := AppliedPart(live, live, Setter{
+		Manager: "muster", Field: "annotations", Key: "mark", Annotations: []string{"applied"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"ours": "1"}
+	if diff := cmp.Diff(want, part.Object["data"]); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+}

@@ -11,9 +11,8 @@ import (
 )
 
 // base returns what was applied last to a live object that a desired one replaces, nil if that is
-// not known: its annotation,
-// which annotated reports, or the fields that belong alone to the manager, if it has applied them
-// server-side, and to the managers that have set the mark of the set. Only for an object of the set
+// not known: its annotation, which annotated reports, or the fields that belong alone to the
+// manager and to the managers that have set the mark of the set. Only for an object of the set
 // these are known to be the set's.
 func (w writeMode) base(
 	live, want *unstructured.Unstructured,
